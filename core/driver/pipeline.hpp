@@ -1,0 +1,78 @@
+/// Pipeline files: TOML in, a flat list of passes with all options resolved out.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../plugin/plugins.hpp"
+#include "revet/diagnostics.hpp"
+#include "revet/options.hpp"
+
+namespace revet {
+
+/// An option as written, with the places of its value and of its key.
+struct Setting {
+  std::string value;
+  Loc loc;
+  Loc key = loc;
+};
+
+/// One pass of a resolved pipeline.
+struct PassEntry {
+  std::string id;    ///< the pass name, NAME#2 for its second use, or what `id` says
+  std::string pass;  ///< name of the pass
+  std::map<std::string, Setting> settings;
+  OptionValues options;  ///< filled in by check()
+  bool disabled = false;
+  Loc loc;
+};
+
+struct Pipeline {
+  std::string name;
+  std::string summary;
+  std::filesystem::path file;
+  std::vector<std::string> plugins;  ///< paths, already relative to the working directory
+  std::vector<PassEntry> entries;    ///< of the strategy `main`, in order
+  std::map<std::string, Setting> machine;
+  std::string backend;  ///< "" where the pipeline names none
+  Loc backend_loc;
+  std::map<std::string, Setting> backend_settings;
+  OptionValues backend_options;  ///< filled in by check()
+};
+
+/// What the command line changes.
+struct Overrides {
+  std::vector<std::string> set;      ///< KEY=VALUE
+  std::vector<std::string> disable;  ///< ids
+  std::vector<std::string> enable;   ///< ids
+};
+
+/// Reads a pipeline file with its includes and parameters, and applies the overrides. Errors go to
+/// `diagnostics`; nullopt where there were any.
+std::optional<Pipeline> load_pipeline(const std::filesystem::path& file, const Overrides& overrides,
+                                      SourceManager& sources, Diagnostics& diagnostics);
+
+/// A pipeline of `NAME` or `NAME{key=value,..}` items, as given by --pass.
+std::optional<Pipeline> pipeline_of_passes(const std::vector<std::string>& items,
+                                           const Overrides& overrides, SourceManager& sources,
+                                           Diagnostics& diagnostics);
+
+/// Loads what the pipeline names and checks all of it before anything runs: passes and backend
+/// exist, options are right, levels fit, requirements are met. `level` and `established` describe
+/// the module that goes in.
+bool check(Pipeline& pipeline, Plugins& plugins, Level level, std::vector<std::string> established,
+           Diagnostics& diagnostics);
+
+/// The resolved pipeline as TOML, defaults shown; call after check().
+std::string print(const Pipeline& pipeline, Plugins& plugins);
+
+/// The file of a shipped pipeline NAME, or `name` itself where it has a '/' or ends in .toml.
+/// Throws Error (exit 2) with the nearest name.
+std::filesystem::path find_pipeline(const std::string& name);
+/// Names and files of the shipped pipelines, in order of names.
+std::map<std::string, std::filesystem::path> shipped_pipelines();
+
+}  // namespace revet

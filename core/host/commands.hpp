@@ -1,0 +1,36 @@
+/// The commands of the `revet` program.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "session.hpp"
+
+namespace revet::host {
+
+struct Command {
+  std::string name;
+  std::string synopsis;  ///< after "revet NAME"
+  std::string summary;
+  /// Runs with the words that follow the command's name. Throws ExitNow, Error or InternalError.
+  std::function<void(const Command&, const std::vector<std::string>&)> run;
+};
+
+/// In the order of --help.
+const std::vector<Command>& commands();
+
+/// Parses `words` for a command whose own options are `own`; unknown options are errors with the
+/// nearest name, --help prints and ends the run.
+po::variables_map parse_options(const Command& command, const std::vector<std::string>& words,
+                                po::options_description own, const po::positional_options_description& positional,
+                                Common& common);
+
+void compile_command(const Command& command, const std::vector<std::string>& words);
+void run_command(const Command& command, const std::vector<std::string>& words);
+void opt_command(const Command& command, const std::vector<std::string>& words);
+void check_command(const Command& command, const std::vector<std::string>& words);
+void list_command(const Command& command, const std::vector<std::string>& words);
+void pipeline_command(const Command& command, const std::vector<std::string>& words);
+
+}  // namespace revet::host

@@ -1,0 +1,142 @@
+/// The `revet` program: picks the command and turns every way to end into an exit code.
+#include <fmt/format.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <boost/version.hpp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include "commands.hpp"
+#include "launch/data.hpp"
+#include "revet/abi.hpp"
+
+namespace revet::host {
+namespace {
+
+constexpr const char* help_tail = R"(
+`revet COMMAND --help` describes one command. Where a file is expected, - is stdin or stdout.
+
+Exit status
+    0  ok
+    1  the program or its data is wrong
+    2  usage, pipeline, plugin, tool or file problem
+    3  the run did not finish (deadlock, no progress, step or cycle limit)
+    4  outputs differ
+   70  internal error
+  130  interrupted
+
+Environment
+  REVET_PLUGIN_PATH  directories with plugins, separated by ':'
+  REVET_CACHE_DIR    where compiled programs are kept (default: $XDG_CACHE_HOME/revet or ~/.cache/revet)
+  CXX                C++ compiler for emitted code (default: c++)
+  NO_COLOR           no colour
+)";
+
+std::string help() {
+  std::string out =
+      "Usage: revet COMMAND [OPTIONS]\n\nCompiles dataflow threads to accelerators, CPUs and GPUs.\n\nCommands\n";
+  for (const Command& c : commands()) out += fmt::format("  {:<10} {}\n", c.name, c.summary);
+  out += fmt::format("  {:<10} {}\n", "--version", "Prints the version; with --verbose what it is built with");
+  return out + help_tail;
+}
+
+std::string version(bool verbose) {
+  std::string out = "revet " REVET_CORE_VERSION "\n";
+  if (verbose)
+    out += fmt::format("plugin ABI: {} {}\nbuild: {}\nBoost: {}.{}.{}\nexecutable: {}\n", REVET_ABI_VERSION_STRING,
+                       host_fingerprint(), host_build(), BOOST_VERSION / 100000, BOOST_VERSION / 100 % 1000,
+                       BOOST_VERSION % 100, executable_path().string());
+  return out;
+}
+
+void dispatch(const std::vector<std::string>& words) {
+  if (words.empty()) {
+    std::fputs("revet: error: a command is missing\n", stderr);
+    std::fputs(help().c_str(), stderr);
+    throw ExitNow{Exit::usage};
+  }
+  const std::string& name = words[0];
+  if (name == "--help" || name == "-h" || name == "help") return answer(help());
+  if (name == "--version") {
+    const bool verbose = words.size() > 1 && (words[1] == "--verbose" || words[1] == "-v");
+    if (words.size() > (verbose ? 2u : 1u)) throw Error(Exit::usage, "--version takes --verbose and nothing else");
+    return answer(version(verbose));
+  }
+  std::vector<std::string> known;
+  for (const Command& c : commands()) {
+    if (c.name == name) return c.run(c, {words.begin() + 1, words.end()});
+    known.push_back(c.name);
+  }
+  throw Error(Exit::usage, fmt::format("there is no command '{}'{}; see revet --help", name, did_you_mean(name, known)));
+}
+
+int guarded(const std::vector<std::string>& words) {
+  try {
+    dispatch(words);
+    return static_cast<int>(Exit::ok);
+  } catch (const ExitNow& e) {
+    return static_cast<int>(e.code);
+  } catch (const Error& e) {
+    fmt::print(stderr, "{}", render_text(e.diagnostic, SourceManager(), false));
+    return static_cast<int>(e.exit);
+  } catch (const InternalError& e) {
+    fmt::print(stderr, "revet: internal error: {}\nThis is a bug in Revet or in a plugin, not in your program.\n", e.what());
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "revet: error: out of memory\n");
+    return static_cast<int>(Exit::usage);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "revet: internal error: {}\nThis is a bug in Revet or in a plugin, not in your program.\n", e.what());
+  }
+  return static_cast<int>(Exit::internal);
+}
+
+extern "C" void on_interrupt(int) {
+  remove_temporary();
+  constexpr char text[] = "revet: interrupted\n";
+  [[maybe_unused]] const auto n = ::write(STDERR_FILENO, text, sizeof text - 1);
+  ::_exit(static_cast<int>(Exit::interrupted));
+}
+
+/// The front end and the walks over the IR recurse with the nesting of the program, so the work is
+/// done on a thread with a stack that is large enough for any program they accept. Pages are used
+/// only when touched.
+constexpr std::size_t stack_bytes = std::size_t{1} << 30;
+
+struct Job {
+  std::vector<std::string> words;
+  int code = 0;
+};
+
+void* run_job(void* job) {
+  auto* j = static_cast<Job*>(job);
+  j->code = guarded(j->words);
+  return nullptr;
+}
+
+}  // namespace
+}  // namespace revet::host
+
+int main(int argc, char** argv) {
+  using namespace revet::host;
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  Job job{{argv + 1, argv + argc}};
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_t thread;
+  std::size_t size = stack_bytes;
+  bool started = false;
+  for (; !started && size >= (1u << 23); size /= 2) {
+    pthread_attr_setstacksize(&attributes, size);
+    started = pthread_create(&thread, &attributes, run_job, &job) == 0;
+  }
+  if (started)
+    pthread_join(thread, nullptr);
+  else
+    run_job(&job);
+  return job.code;
+}

@@ -1,0 +1,215 @@
+#include "session.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "frontend.hpp"
+#include "launch/data.hpp"
+#include "revet/text.hpp"
+
+namespace revet::host {
+namespace fs = std::filesystem;
+
+po::options_description common_options(Common& c) {
+  po::options_description out("Common options");
+  auto add = out.add_options();
+  const auto list = [](std::vector<std::string>& v, const char* name) {
+    return po::value(&v)->composing()->value_name(name);
+  };
+  add("plugin", list(c.plugins, "FILE"), "load a plugin (repeatable)");
+  add("plugin-path", list(c.plugin_path, "DIR"), "look for plugins there first (repeatable)");
+  add("set", list(c.overrides.set, "KEY=V"), "set ID.OPTION, a parameter, machine.KEY or backend.OPTION");
+  add("disable", list(c.overrides.disable, "ID"), "leave out that pass");
+  add("enable", list(c.overrides.enable, "ID"), "run a pass that the pipeline disables");
+  add("start-at", po::value(&c.run.start_at)->value_name("ID"), "begin with that pass");
+  add("stop-after", po::value(&c.run.stop_after)->value_name("ID"), "end with that pass");
+  add("dump-after", list(c.run.dump_after, "ID|all"), "print the IR after a pass");
+  add("dump-before", list(c.run.dump_before, "ID|all"), "print the IR before a pass");
+  add("dump-dir", po::value<std::string>()->value_name("DIR")->notifier([&c](const std::string& d) { c.run.dump_dir = d; }),
+      "dump to numbered files there instead of stderr");
+  add("verify", po::value(&c.verify)->value_name("WHEN"), "each (default), ends or none");
+  add("time-passes", po::value(&c.time_passes)->implicit_value("text")->value_name("json"),
+      "time of each pass, on stderr");
+  add("print-pass-stats", po::bool_switch(&c.print_pass_stats), "what each pass did, on stderr");
+  add("diagnostics", po::value(&c.diagnostics)->value_name("FORM"), "text (default) or json");
+  add("color", po::value(&c.color)->value_name("WHEN"), "auto (default), always or never");
+  add("max-errors", po::value(&c.max_errors)->value_name("N"), "errors shown before giving up (default 20)");
+  add("warn,W", list(c.warnings, "NAME"), "-WNAME enables, -Wno-NAME disables a warning; -Werror");
+  add("quiet,q", po::bool_switch(&c.quiet), "no notes, no progress");
+  add("verbose,v", po::bool_switch(&c.verbose), "say more");
+  add("json", po::bool_switch(&c.json), "answers as JSON");
+  add("help,h", "this text");
+  return out;
+}
+
+namespace {
+
+void require_choice(const char* flag, const std::string& value, const std::vector<std::string>& choices) {
+  for (const std::string& c : choices)
+    if (c == value) return;
+  throw Error(Exit::usage, fmt::format("--{} is one of {}, not '{}'{}", flag, fmt::join(choices, ", "), value,
+                                       did_you_mean(value, choices)));
+}
+
+const std::vector<std::string> warning_names = {"error", "narrowing", "pragma", "race", "tautology"};
+
+}  // namespace
+
+Session::Session(Common c) : common(std::move(c)) {
+  require_choice("verify", common.verify, {"each", "ends", "none"});
+  require_choice("diagnostics", common.diagnostics, {"text", "json"});
+  require_choice("color", common.color, {"auto", "always", "never"});
+  if (!common.time_passes.empty()) require_choice("time-passes", common.time_passes, {"text", "json"});
+  common.run.verify = common.verify == "each"   ? VerifyWhen::each
+                      : common.verify == "ends" ? VerifyWhen::ends
+                                                : VerifyWhen::none;
+  diagnostics.limit = common.max_errors;
+  for (const std::string& w : common.warnings) {
+    const bool off = w.starts_with("no-");
+    const std::string name = off ? w.substr(3) : w;
+    if (std::find(warning_names.begin(), warning_names.end(), name) == warning_names.end())
+      throw Error(Exit::usage, fmt::format("there is no warning -W{}{}", w, did_you_mean(name, warning_names)));
+    (off ? diagnostics.disabled : diagnostics.enabled).push_back(name);
+    if (off) std::erase(diagnostics.enabled, name);
+    if (!off) std::erase(diagnostics.disabled, name);
+  }
+}
+
+Plugins& Session::plugins() {
+  if (!plugins_) {
+    plugins_ = std::make_unique<Plugins>(search_directories(common.plugin_path), diagnostics);
+    plugins_->verbose = common.verbose;
+    plugins_->load_named(common.plugins);
+  }
+  return *plugins_;
+}
+
+bool Session::use_color() const {
+  if (common.color != "auto") return common.color == "always";
+  const char* term = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) && !std::getenv("NO_COLOR") && term && std::strcmp(term, "dumb") != 0;
+}
+
+void Session::print(const Diagnostic& d) {
+  if (d.severity == Severity::note && common.quiet) return;
+  const std::string text =
+      common.diagnostics == "json" ? render_json(d) : render_text(d, sources, use_color());
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+bool Session::warnings_are_errors() const {
+  const auto& on = diagnostics.enabled;
+  return std::find(on.begin(), on.end(), "error") != on.end();
+}
+
+void Session::print_pending() {
+  const auto& all = diagnostics.all();
+  const bool some = printed_ < all.size();
+  for (; printed_ < all.size(); ++printed_) {
+    Diagnostic d = all[printed_];
+    if (d.severity == Severity::warning && warnings_are_errors()) d.severity = Severity::error;
+    print(d);
+  }
+  if (some && diagnostics.error_count() > diagnostics.limit) {
+    const std::string text = fmt::format("{} more errors are not shown; --max-errors N shows more",
+                                         diagnostics.error_count() - diagnostics.limit);
+    print({Severity::note, {}, text, {}, {}, {}});
+  }
+}
+
+void Session::flush(Exit exit) {
+  print_pending();
+  const auto& all = diagnostics.all();
+  const bool warned = std::any_of(all.begin(), all.end(),
+                                  [](const Diagnostic& d) { return d.severity == Severity::warning; });
+  if (diagnostics.has_errors() || (warned && warnings_are_errors())) throw ExitNow{exit};
+}
+
+void in_session(const Common& common, const std::function<void(Session&)>& work) {
+  Session session(common);
+  try {
+    work(session);
+  } catch (const Error& e) {
+    session.print_pending();
+    session.print(e.diagnostic);
+    throw ExitNow{e.exit};
+  } catch (const InternalError&) {
+    session.print_pending();
+    throw;
+  }
+}
+
+Program Session::load_program(const std::string& file, bool stdin_is_rir) {
+  const bool is_stdin = file == "-";
+  const std::string extension = is_stdin ? (stdin_is_rir ? ".rir" : ".rvt") : fs::path(file).extension().string();
+  if (extension != ".rvt" && extension != ".rir")
+    throw Error(Exit::usage, fmt::format("{}: expected a .rvt or a .rir file", file));
+  std::string text;
+  if (is_stdin) {
+    char buffer[65536];
+    while (const std::size_t n = std::fread(buffer, 1, sizeof buffer, stdin)) text.append(buffer, n);
+  } else {
+    text = read_file(file);
+  }
+  const FileId id = sources.add(is_stdin ? "<stdin>" : file, std::move(text));
+  Program program;
+  program.name = is_stdin ? "stdin" : fs::path(file).stem().string();
+  if (extension == ".rvt") {
+    program.module = compile_source(id, sources, diagnostics);
+    flush();
+    Diagnostics broken;
+    if (common.run.verify != VerifyWhen::none && !verify(*program.module, broken)) {
+      for (const Diagnostic& d : broken.all()) print(d);
+      throw InternalError("the front end made a broken module");
+    }
+    return program;
+  }
+  plugins();  // a plugin named on the command line may bring ops
+  program.module = parse_module(id, sources, diagnostics);
+  flush();
+  if (common.run.verify != VerifyWhen::none) verify(*program.module, diagnostics);
+  flush();
+  return program;
+}
+
+void Session::check_pipeline(Pipeline& pipeline, const Program& program) {
+  plugins().load_named(pipeline.plugins);
+  check(pipeline, plugins(), level_of(*program.module), program.established, diagnostics);
+  flush(Exit::usage);
+}
+
+Pipeline Session::load_pipeline(const std::string& name, const Program& program) {
+  auto pipeline = revet::load_pipeline(find_pipeline(name), common.overrides, sources, diagnostics);
+  flush(Exit::usage);
+  check_pipeline(*pipeline, program);
+  return std::move(*pipeline);
+}
+
+void Session::run_passes(Module& module, const Pipeline& pipeline) {
+  const PipelineReport report = run_pipeline(module, pipeline, plugins(), common.run, diagnostics);
+  flush();
+  std::string text;
+  if (!common.time_passes.empty()) text += time_table(report, common.time_passes == "json");
+  if (common.print_pass_stats) text += statistics_table(report);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+void answer(std::string_view text) {
+  const bool ok = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (!ok) throw Error(Exit::usage, fmt::format("cannot write <stdout>: {}", std::strerror(errno)));
+}
+
+void answer_to(const std::string& file, std::string_view text) {
+  if (file == "-")
+    answer(text);
+  else
+    write_file(file, text);
+}
+
+}  // namespace revet::host

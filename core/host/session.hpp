@@ -1,0 +1,93 @@
+/// What every command shares: common options, sources, diagnostics, plugins.
+#pragma once
+
+#include <boost/program_options.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/pass_manager.hpp"
+#include "driver/pipeline.hpp"
+#include "plugin/plugins.hpp"
+#include "revet/diagnostics.hpp"
+#include "revet/ir.hpp"
+
+namespace revet::host {
+
+namespace po = boost::program_options;
+
+/// Options that every command has.
+struct Common {
+  std::vector<std::string> plugins;
+  std::vector<std::string> plugin_path;
+  Overrides overrides;
+  RunOptions run;
+  std::string verify = "each";
+  std::string time_passes;  ///< "", "text" or "json"
+  bool print_pass_stats = false;
+  std::string diagnostics = "text";
+  std::string color = "auto";
+  std::vector<std::string> warnings;  ///< the NAME of each -WNAME
+  std::size_t max_errors = 20;
+  bool quiet = false;
+  bool verbose = false;
+  bool json = false;
+};
+
+po::options_description common_options(Common& common);
+
+/// A module and the name of the program it is.
+struct Program {
+  std::unique_ptr<Module> module;
+  std::string name;                      ///< file stem
+  std::vector<std::string> established;  ///< properties that hold already (.rir input)
+};
+
+class Session {
+ public:
+  explicit Session(Common common);
+
+  Common common;
+  SourceManager sources;
+  Diagnostics diagnostics;
+
+  /// Made on first use; loads what --plugin names.
+  Plugins& plugins();
+  /// Prints to stderr what was reported since the last time. Ends the run (as `exit`) if there were
+  /// errors.
+  void flush(Exit exit = Exit::program);
+  void print_pending();
+  void print(const Diagnostic& d);
+
+  /// Reads, compiles and verifies a .rvt or .rir file; "-" is stdin, then `stdin_is_rir` decides.
+  Program load_program(const std::string& file, bool stdin_is_rir = false);
+  /// Finds, reads and checks a pipeline for a module of that level.
+  Pipeline load_pipeline(const std::string& name, const Program& program);
+  void check_pipeline(Pipeline& pipeline, const Program& program);
+  /// Runs the passes, with the reports that were asked for on stderr.
+  void run_passes(Module& module, const Pipeline& pipeline);
+
+ private:
+  bool use_color() const;
+  bool warnings_are_errors() const;
+  std::unique_ptr<Plugins> plugins_;
+  std::size_t printed_ = 0;
+};
+
+/// Thrown after everything was printed.
+struct ExitNow {
+  Exit code;
+};
+
+/// Runs `work` in a session. An Error that leaves it is printed with the session's sources and
+/// becomes ExitNow.
+void in_session(const Common& common, const std::function<void(Session&)>& work);
+
+/// Writes to stdout; throws Error (exit 2) where that fails.
+void answer(std::string_view text);
+/// To the file, or to stdout for "-".
+void answer_to(const std::string& file, std::string_view text);
+
+}  // namespace revet::host

@@ -1,0 +1,123 @@
+/// The ops of the thread level, of `mem` and of `arith`. `revet ops NAME` prints each one's
+/// constraints; this header says what they mean.
+///
+/// Conventions
+/// - A region is one block unless said otherwise. Regions are not isolated: an op may use any value
+///   that dominates it, also values of enclosing threads.
+/// - A block of a thread op ends in the terminator named below or in `thread.exit` (the thread ends
+///   there; such a path gives no data to the op's results).
+/// - Break, continue and early return are i1 values carried by `thread.while` / `thread.if`.
+/// - An optional trailing predicate operand of a memory op is announced by the attribute
+///   `predicated = true`; where it is false there is no access and the result is 0.
+/// - Memory accesses with `checked = true` are verified against their bounds by emitting backends
+///   too (pass `bounds-check`).
+/// - An index is i32 (negative: outside) or u32.
+#pragma once
+
+#include "revet/op_info.hpp"
+
+namespace revet::ops {
+
+// --- thread -------------------------------------------------------------------------------------
+
+/// thread.func() {sym, args = ["count", ..], result = TYPE} ({^bb0(params): ..; thread.return(v)}).
+/// At module level. `main` is launched; its parameters are the program's scalar arguments.
+extern const OpInfo thread_func;
+/// thread.call(args) {callee} -> result (or none).
+extern const OpInfo thread_call;
+/// thread.return(v or nothing): the one terminator at the end of a function's block.
+extern const OpInfo thread_return;
+/// thread.if(cond: i1) (then, else) -> results. Both regions end in thread.yield(results).
+extern const OpInfo thread_if;
+/// thread.while(inits) (before, body) -> results. `before` has one argument per init and ends in
+/// thread.condition(c, v..); where c is false the v.. are the results, else they are the arguments
+/// of `body`, which ends in thread.yield(next inits).
+/// Attributes: unroll, link ("scalar" | "vector").
+extern const OpInfo thread_while;
+/// thread.condition(c: i1, v..): ends `before` of a while.
+extern const OpInfo thread_condition;
+/// thread.foreach(lo, hi, step) {reduce = ["+", ..]} ({^bb0(%index): ..; thread.yield(v..)}) ->
+/// one result per reduction. lo, hi, step and the index have one integer type; the index runs lo,
+/// lo+step, .. while < hi (step > 0) or > hi (step < 0), without overflow; step 0 is a run-time
+/// error. The body is a child thread per index; the parent waits for all, and for what they forked.
+/// Operators: + * & | ^ min max && ||. Attributes: eliminate_hierarchy, threads, unroll, link.
+extern const OpInfo thread_foreach;
+/// thread.replicate() {n, fixed} ({..; thread.yield(v..)}) -> v..: runs the region once; hardware
+/// has n copies of it.
+extern const OpInfo thread_replicate;
+/// thread.fork(n) -> i: the thread becomes n threads of the same level that all go on from here,
+/// i = 0..n-1; n <= 0 ends it. n and i are i32 or u32.
+extern const OpInfo thread_fork;
+/// thread.exit(): terminator; ends the thread. Open views and iterators were closed before.
+extern const OpInfo thread_exit;
+/// thread.yield(v..): ends a region of if, foreach, replicate, or the body of a while.
+extern const OpInfo thread_yield;
+
+// --- mem: arrays --------------------------------------------------------------------------------
+
+/// mem.dram() {sym, size} -> dram<T>. At module level, in order of declaration. `size`, if present,
+/// is an expression over main's parameters, evaluated in 64 bits: an integer, a string (parameter),
+/// or [op, operands..] with op one of + - * / % << >> & | ^ ~ neg ! < <= > >= == != && || ?: min
+/// max abs clamp. / and % follow the language's rules.
+extern const OpInfo mem_dram;
+/// mem.dram_load(array, index[, pred]) -> T
+extern const OpInfo mem_dram_load;
+/// mem.dram_store(array, index, value[, pred])
+extern const OpInfo mem_dram_store;
+/// mem.dram_atomic(array, index, value.. [, pred]) {op = "add|sub|and|or|xor|min|max|exchange|cas"}
+/// -> old value; cas takes expected and desired. T is i32 or u32.
+extern const OpInfo mem_dram_atomic;
+/// mem.sram_alloc() {name, threads} -> sram<T, N>, zeroed.
+extern const OpInfo mem_sram_alloc;
+/// mem.sram_free(sram): at the end of its scope, and before every thread.exit inside the scope.
+extern const OpInfo mem_sram_free;
+extern const OpInfo mem_sram_load;    ///< like dram_load
+extern const OpInfo mem_sram_store;   ///< like dram_store
+extern const OpInfo mem_sram_atomic;  ///< like dram_atomic
+
+// --- mem: adapters of the language (Table I), until lower-adapters ------------------------------
+
+/// mem.read_view(array, base[, valid]) {name} -> view<T, N>. base is i32 or u32 (extended to 64
+/// bits by its signedness), valid i32 (absent: N).
+extern const OpInfo mem_read_view;
+extern const OpInfo mem_write_view;
+extern const OpInfo mem_modify_view;
+extern const OpInfo mem_view_load;   ///< (view, k[, pred]) -> T; k outside 0..N-1 is a bounds error
+extern const OpInfo mem_view_store;  ///< (view, k, value[, pred])
+extern const OpInfo mem_view_close;  ///< (view): end of scope; stores write and modify views
+/// mem.read_it(array, pos) {name} -> iter<T, N>, and the other three kinds. pos is i32 or u32,
+/// extended to 64 bits; positions never wrap.
+extern const OpInfo mem_read_it;
+extern const OpInfo mem_peek_read_it;
+extern const OpInfo mem_write_it;
+extern const OpInfo mem_manual_write_it;
+extern const OpInfo mem_iter_load;   ///< (iter[, pred]) -> T: *it
+extern const OpInfo mem_iter_peek;   ///< (iter, k[, pred]) -> T: it[k]
+extern const OpInfo mem_iter_store;  ///< (iter, value[, pred]): *it = value
+/// mem.iter_next(iter, k: u32[, pred]): it += k; k is the constant 1 for it++. Write iterators
+/// advance by 1 only.
+extern const OpInfo mem_iter_next;
+extern const OpInfo mem_iter_next_last;  ///< (iter, last: i1[, pred]): it.next(last)
+extern const OpInfo mem_iter_close;      ///< (iter): end of scope; flushes a WriteIt
+
+// --- arith: on scalars, see scalar.hpp for what each computes ------------------------------------
+
+extern const OpInfo arith_constant;  ///< {value = INT or FLOAT} -> scalar
+extern const OpInfo arith_add, arith_sub, arith_mul, arith_div, arith_rem;
+extern const OpInfo arith_and, arith_or, arith_xor, arith_shl, arith_shr;
+extern const OpInfo arith_min, arith_max, arith_mulhi, arith_rotl, arith_rotr;
+extern const OpInfo arith_neg, arith_abs, arith_popcount, arith_clz, arith_ctz;
+extern const OpInfo arith_cmp;     ///< {pred = "eq|ne|lt|le|gt|ge"} (a, b) -> i1
+extern const OpInfo arith_select;  ///< (c: i1, a, b) -> c ? a : b
+extern const OpInfo arith_cast;    ///< (x) -> converted to the result's type
+
+/// True for the four ops that open a view or iterator, and for sram_alloc.
+bool opens_scope(const Op& op);
+/// The DRAM array behind a dram, view or iter value; null for an sram.
+Value* dram_of(const Value* memory);
+/// The name to show for a memory value: the array's, SRAM's, view's or iterator's.
+const std::string& memory_name(const Value* memory);
+/// The predicate operand, or null where the access is unconditional.
+Value* predicate(const Op& op);
+
+}  // namespace revet::ops

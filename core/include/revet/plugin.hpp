@@ -1,0 +1,143 @@
+/// What a plugin registers: passes, backends, ops. See docs/plugins.md.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "revet/diagnostics.hpp"
+#include "revet/launch.hpp"
+#include "revet/op_info.hpp"
+#include "revet/options.hpp"
+
+namespace revet {
+
+/// What a pass did. `failed` means "not applicable here" and stops a flat pipeline; an error of the
+/// program is reported in the context's diagnostics instead.
+struct PassResult {
+  enum Outcome : std::uint8_t { changed, unchanged, failed } outcome;
+  std::string reason;
+  static PassResult of(bool changed_) { return {changed_ ? changed : unchanged, {}}; }
+};
+
+/// What a pass may use besides the module.
+class PassContext {
+ public:
+  PassContext(const OptionValues& values, Diagnostics& reports)
+      : options(values), diagnostics(reports) {}
+  /// Adds to a statistic of this pass, shown by --print-pass-stats.
+  void count(const std::string& statistic, std::int64_t n = 1) { statistics[statistic] += n; }
+
+  const OptionValues& options;
+  Diagnostics& diagnostics;
+  std::map<std::string, std::int64_t> statistics;
+};
+
+struct PassInfo {
+  std::string id;
+  std::string summary;
+  Level input = Level::thread;   ///< any: every level
+  Level output = Level::thread;  ///< any: the level it was given
+  std::vector<std::string> requires_;
+  std::vector<std::string> establishes;
+  std::vector<std::string> invalidates;
+  OptionTable options;
+  std::function<PassResult(Module&, PassContext&)> run;
+};
+
+/// A property that passes require and establish, with the function that verifies it: it reports
+/// each violation with its place.
+struct PropertyInfo {
+  std::string name;
+  std::string summary;
+  std::function<void(const Module&, VerifyReport&)> verify;
+};
+
+struct EmittedFile {
+  std::string extension;  ///< ".cpp", ".h", ..; the first file of a list is the main one
+  std::string text;
+};
+
+/// What a backend may use besides the module.
+struct BackendContext {
+  const OptionValues& options;
+  Diagnostics& diagnostics;
+  std::string program;  ///< file stem of the source: the app's name
+  std::string header;   ///< emit: file name of the header that goes with the main file
+  unsigned reps = 1;    ///< run: repetitions, each from the original contents
+  bool verbose = false;
+};
+
+struct RunResult {
+  std::vector<double> seconds;     ///< per repetition, of the program alone; empty if not timed
+  std::uint64_t threads = 0;       ///< dataflow threads of one repetition
+  unsigned host_threads = 1;
+  std::map<std::string, std::string> extra;  ///< name -> JSON text, added to --stats
+};
+
+struct BackendInfo {
+  std::string name;
+  std::string summary;
+  Level input = Level::thread;
+  std::vector<std::string> requires_;
+  OptionTable options;
+  /// Absent for backends that only run.
+  std::function<std::vector<EmittedFile>(const Module&, BackendContext&)> emit;
+  /// Absent for backends that only emit. Runs the program on the launch's arrays, in place. Throws
+  /// Error with the exit code of the contract.
+  std::function<RunResult(const Module&, Launch&, BackendContext&)> run;
+};
+
+/// What `register_` of a plugin is given. A duplicate name throws Error naming both origins.
+class Registry {
+ public:
+  void add_pass(PassInfo info);
+  void add_backend(BackendInfo info);
+  void add_property(PropertyInfo info);
+  /// `info` must be a static of the plugin.
+  void add_op(const OpInfo& info);
+
+  const PassInfo* pass(std::string_view id) const;
+  const BackendInfo* backend(std::string_view name) const;
+  const PropertyInfo* property(std::string_view name) const;
+  const std::map<std::string, PassInfo, std::less<>>& passes() const { return passes_; }
+  const std::map<std::string, BackendInfo, std::less<>>& backends() const { return backends_; }
+
+  /// Path of the plugin that registers at the moment; set by the loader.
+  std::string origin;
+  /// "pass:NAME", "backend:NAME", "op:NAME", "property:NAME" -> path of the plugin.
+  std::map<std::string, std::string, std::less<>> origins;
+
+ private:
+  void claim(const std::string& what);
+  std::map<std::string, PassInfo, std::less<>> passes_;
+  std::map<std::string, BackendInfo, std::less<>> backends_;
+  std::map<std::string, PropertyInfo, std::less<>> properties_;
+};
+
+inline constexpr std::uint32_t plugin_magic = 0x31545652;  // bytes "RVT1"
+inline constexpr std::uint32_t plugin_abi_version = 1;
+
+}  // namespace revet
+
+extern "C" {
+/// The one exported symbol of a plugin, `revet_plugin`. Written by the REVET_PLUGIN macro.
+struct RevetPlugin {
+  std::uint32_t magic;
+  std::uint32_t struct_size;
+  std::uint32_t abi_version;
+  const char* fingerprint;
+  const char* name;
+  const char* version;
+  const char* summary;
+  void (*register_)(revet::Registry&);
+};
+}
+
+/// Defines `revet_plugin`. REVET_ABI_FINGERPRINT and the sections `.revet.abi` and
+/// `.revet.provides` come from the CMake function revet_add_plugin.
+#define REVET_PLUGIN(NAME, SUMMARY, REGISTER)                                                     \
+  extern "C" __attribute__((visibility("default"), used)) const RevetPlugin revet_plugin = {      \
+      revet::plugin_magic, sizeof(RevetPlugin), revet::plugin_abi_version, REVET_ABI_FINGERPRINT, \
+      NAME,                REVET_PLUGIN_VERSION, SUMMARY,                  REGISTER};

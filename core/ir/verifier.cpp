@@ -1,0 +1,246 @@
+/// The verifier. Its checks, each with a negative test in tests/unit/test_verifier.cpp:
+///  1. the numbers of operands, results, regions and successors fit the op's description
+///  2. required attributes are there, and attributes have the described kinds
+///  3. every region has a block, every block ends in a terminator and has none before its end
+///  4. every operand is defined where it dominates its use
+///  5. module level holds only declarations; ops of the thread, cfg and flow levels are not mixed
+///  6. the op's own rules (types of operands and results, attribute values, the region's yields)
+///  7. symbols are unique; calls name a function and fit its parameters and result
+/// All violations of a module are collected.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "revet/ops.hpp"
+#include "revet/text.hpp"
+
+namespace revet {
+namespace {
+
+class Verifier : public VerifyReport {
+ public:
+  Verifier(const Module& module, Diagnostics& diagnostics)
+      : module_(module), diagnostics_(diagnostics) {}
+
+  void fail(const Op& op, std::string message) override { report(6, op, std::move(message)); }
+
+  bool run() {
+    const std::size_t before = diagnostics_.error_count();
+    symbols();
+    define_all(module_.body());
+    block(module_.body());
+    return diagnostics_.error_count() == before;
+  }
+
+ private:
+  void report(int check, const Op& op, std::string message) {
+    diagnostics_.error(op.loc(), fmt::format("{}: {} [verifier check {}]", op.name(), message, check));
+  }
+
+  static bool fits(Count c, std::size_t n) { return n >= c.min && n <= c.max; }
+
+  static std::string describe(Count c) {
+    if (c.max == Count::many) return fmt::format("at least {}", c.min);
+    if (c.min == c.max) return std::to_string(c.min);
+    return fmt::format("{} to {}", c.min, c.max);
+  }
+
+  bool counts(const Op& op) {
+    const OpInfo& info = op.info();
+    bool ok = true;
+    const auto check = [&](Count c, std::size_t n, const char* what) {
+      if (fits(c, n)) return;
+      report(1, op, fmt::format("expects {} {}, has {}", describe(c), what, n));
+      ok = false;
+    };
+    check(info.operands, op.num_operands(), "operands");
+    check(info.results, op.num_results(), "results");
+    check(info.regions, op.num_regions(), "regions");
+    check(info.successors, op.num_successors(), "successors");
+    return ok;
+  }
+
+  bool attributes(const Op& op) {
+    bool ok = true;
+    for (const AttrSpec& spec : op.info().attrs) {
+      const Attr* a = op.attr(spec.name);
+      if (!a) {
+        if (spec.required) {
+          report(2, op, fmt::format("the attribute '{}' is missing", spec.name));
+          ok = false;
+        }
+        continue;
+      }
+      const bool fits_kind = [&] {
+        switch (spec.kind) {
+          case AttrKind::boolean: return a->as_bool() != nullptr;
+          case AttrKind::integer: return a->as_int() != nullptr;
+          case AttrKind::number: return a->as_float() != nullptr;
+          case AttrKind::string: return a->as_string() != nullptr;
+          case AttrKind::type: return a->as_type() != nullptr;
+          case AttrKind::array: return a->as_array() != nullptr;
+          case AttrKind::any: return true;
+        }
+        return false;
+      }();
+      if (!fits_kind) {
+        report(2, op, fmt::format("the attribute '{}' has the wrong kind", spec.name));
+        ok = false;
+      }
+    }
+    return ok;
+  }
+
+  void level(const Op& op) {
+    const Level l = op.info().level;
+    if (!op.parent_op() && op.num_regions() == 0 && !op.is(ops::mem_dram) && l <= Level::thread)
+      report(5, op, "stands at module level");
+    if (l == Level::any) return;
+    if (level_ == Level::any) level_ = l;
+    const auto group = [](Level x) { return x == Level::placed ? Level::flow : x; };
+    // A function is the frame of the thread and of the cfg level.
+    if (group(l) != group(level_) && !op.is(ops::thread_func) && !level_reported_) {
+      report(5, op, fmt::format("is of level {} in a module of level {}", level_name(l),
+                                level_name(level_)));
+      level_reported_ = true;
+    }
+    if (op.is(ops::thread_func)) level_ = Level::any;
+  }
+
+  bool blocks(const Op& op) {
+    bool ok = true;
+    for (const auto& region : op.regions()) {
+      if (region->empty()) {
+        report(3, op, "has an empty region");
+        ok = false;
+        continue;
+      }
+      for (const auto& b : region->blocks()) {
+        if (!b->terminator()) {
+          report(3, b->empty() ? op : *b->last(), b->empty() ? "has a block without ops"
+                                                             : "ends a block, but is no terminator");
+          ok = false;
+        }
+        for (Op& inner : *b)
+          if (inner.info().terminator && inner.next())
+            report(3, inner, "is a terminator in the middle of a block");
+      }
+    }
+    return ok;
+  }
+
+  /// Order of ops and depth of blocks, for the dominance check.
+  void define_all(const Block& b) {
+    unsigned n = 0;
+    for (Op& op : b) {
+      order_[&op] = n++;
+      for (const auto& region : op.regions())
+        for (const auto& inner : region->blocks()) define_all(*inner);
+    }
+  }
+
+  /// Blocks of a region that dominate `b`, computed per region on first need.
+  const std::unordered_set<const Block*>& dominators(const Block& b) {
+    const auto found = dominators_.find(&b);
+    if (found != dominators_.end()) return found->second;
+    const auto& list = b.parent()->blocks();
+    std::unordered_map<const Block*, std::vector<const Block*>> preds;
+    for (const auto& x : list)
+      if (const Op* t = x->last())
+        for (unsigned i = 0; i < t->num_successors(); ++i) preds[t->successor(i)].push_back(x.get());
+    std::unordered_set<const Block*> all;
+    for (const auto& x : list) all.insert(x.get());
+    for (const auto& x : list)
+      dominators_[x.get()] = x == list.front() ? std::unordered_set<const Block*>{x.get()} : all;
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const auto& x : list) {
+        if (x == list.front() || preds[x.get()].empty()) continue;
+        std::unordered_set<const Block*> next = all;
+        for (const Block* p : preds[x.get()])
+          std::erase_if(next, [&](const Block* d) { return dominators_[p].count(d) == 0; });
+        next.insert(x.get());
+        if (next.size() != dominators_[x.get()].size()) {
+          dominators_[x.get()] = std::move(next);
+          changed = true;
+        }
+      }
+    }
+    return dominators_[&b];
+  }
+
+  bool dominates(const Value& v, const Op& user) {
+    const Block* home = v.block();
+    if (!home) return false;
+    // The op around the use, or the use itself, that stands in the region of the definition.
+    const Op* at = &user;
+    while (at && at->block()->parent() != home->parent()) at = at->parent_op();
+    if (!at) return false;
+    if (at->block() != home) return dominators(*at->block()).count(home) != 0;
+    return v.is_argument() || order_.at(v.def()) < order_.at(at);
+  }
+
+  void block(const Block& b) {
+    for (Op& op : b) {
+      const bool sound = counts(op) & attributes(op) & blocks(op);
+      level(op);
+      for (unsigned i = 0; i < op.num_operands(); ++i)
+        if (!dominates(*op.operand(i), op))
+          report(4, op, fmt::format("operand {}{} is used where its definition does not dominate", i,
+                                    op.operand(i)->name().empty()
+                                        ? ""
+                                        : fmt::format(" (%{})", op.operand(i)->name())));
+      if (sound && op.info().verify) op.info().verify(op, *this);
+      if (sound && op.is(ops::thread_call)) call(op);
+      for (const auto& region : op.regions())
+        for (const auto& inner : region->blocks()) block(*inner);
+    }
+  }
+
+  void symbols() {
+    std::unordered_set<std::string> arrays;
+    for (Op& op : module_.body()) {
+      auto* const set = op.is(ops::mem_dram) ? &arrays : nullptr;
+      const std::string& sym = op.str_attr("sym");
+      const bool fresh = set                          ? set->insert(sym).second
+                         : op.is(ops::thread_func) ? functions_.emplace(sym, &op).second
+                                                      : true;
+      if (!fresh) report(7, op, fmt::format("'{}' is defined twice", sym));
+    }
+  }
+
+  void call(const Op& op) {
+    const auto it = functions_.find(op.str_attr("callee"));
+    if (it == functions_.end())
+      return report(7, op, fmt::format("there is no function '{}'", op.str_attr("callee")));
+    const Op& func = *it->second;
+    if (func.num_regions() != 1 || func.region().empty()) return;
+    const auto& params = func.body().args();
+    bool ok = params.size() == op.num_operands();
+    for (unsigned i = 0; ok && i < params.size(); ++i)
+      ok = params[i]->type() == op.operand(i)->type();
+    const Type* result = func.attr("result") ? func.attr("result")->as_type() : nullptr;
+    const Type given = op.num_results() == 1 ? op.result()->type() : type_void;
+    if (!ok || (result && *result != given))
+      report(7, op, fmt::format("does not fit the parameters or the result of '{}'",
+                                op.str_attr("callee")));
+  }
+
+  const Module& module_;
+  Diagnostics& diagnostics_;
+  Level level_ = Level::any;
+  bool level_reported_ = false;
+  std::unordered_map<std::string, const Op*> functions_;
+  std::unordered_map<const Op*, unsigned> order_;
+  std::unordered_map<const Block*, std::unordered_set<const Block*>> dominators_;
+};
+
+}  // namespace
+
+bool verify(const Module& module, Diagnostics& diagnostics) {
+  return Verifier(module, diagnostics).run();
+}
+
+}  // namespace revet

@@ -1,0 +1,77 @@
+/// Whole-file input and output; what is written appears complete or not at all.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "data.hpp"
+
+namespace revet {
+namespace fs = std::filesystem;
+namespace {
+
+[[noreturn]] void fail(const char* verb, const fs::path& path, int error) {
+  throw Error(Exit::usage, fmt::format("cannot {} {}: {}", verb, path.string(), std::strerror(error)));
+}
+
+/// Path of the temporary file being written, for the signal handler; empty if there is none.
+char temporary[4096] = {};
+
+void remember_temporary(const char* path) noexcept {
+  std::strncpy(temporary, path, sizeof temporary - 1);
+}
+
+/// False with errno set where not everything could be written.
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), std::min<std::size_t>(bytes.size(), 1u << 30));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+}  // namespace
+
+void remove_temporary() noexcept {
+  if (temporary[0] != '\0') ::unlink(temporary);
+}
+
+void write_file(const fs::path& path, std::string_view bytes) {
+  struct stat info {};
+  // A device or pipe cannot be replaced by a rename, and a half-written one harms nobody.
+  const bool special = ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+  if (special && S_ISDIR(info.st_mode)) fail("write", path, EISDIR);
+  const fs::path target =
+      special ? path
+              : path.parent_path() / fmt::format(".{}.{}.tmp", path.filename().string(), ::getpid());
+  if (!special) remember_temporary(target.c_str());
+  const int fd = ::open(target.c_str(), O_WRONLY | O_CLOEXEC | (special ? 0 : O_CREAT | O_TRUNC), 0666);
+  int error = fd < 0 ? errno : 0;
+  if (fd >= 0) {
+    if (!write_all(fd, bytes)) error = errno;
+    if (::close(fd) != 0 && error == 0) error = errno;
+    if (error == 0 && !special && ::rename(target.c_str(), path.c_str()) != 0) error = errno;
+    if (error != 0 && !special) ::unlink(target.c_str());
+  }
+  remember_temporary("");
+  if (error != 0) fail("write", path, error);
+}
+
+std::string read_file(const fs::path& path) {
+  std::error_code ec;
+  if (fs::is_directory(path, ec)) fail("read", path, EISDIR);
+  errno = 0;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) fail("read", path, errno ? errno : EIO);
+  std::string out{std::istreambuf_iterator<char>(in), {}};
+  if (in.bad()) fail("read", path, errno ? errno : EIO);
+  return out;
+}
+
+}  // namespace revet

@@ -1,0 +1,247 @@
+#include "plugins.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/core/demangle.hpp>
+#include <boost/dll/shared_library.hpp>
+#include <cstdlib>
+
+#include "revet/abi.hpp"
+
+namespace revet {
+namespace fs = std::filesystem;
+namespace {
+
+/// The loader's own words from a Boost.DLL exception: the errno phrase after them is unrelated, and
+/// a missing symbol is worth reading.
+std::string loader_text(std::string text) {
+  const std::size_t prefix = text.find("boost::dll::shared_library::load() failed (dlerror system message: ");
+  if (prefix != std::string::npos) text = text.substr(text.find("message: ") + 9);
+  if (const std::size_t end = text.rfind("): "); end != std::string::npos) text.resize(end);
+  if (const std::size_t at = text.find("undefined symbol: "); at != std::string::npos) {
+    const std::size_t begin = at + 18;
+    const std::size_t end = std::min(text.find_first_of(", \t)", begin), text.size());
+    const std::string symbol = text.substr(begin, end - begin);
+    const std::string plain = boost::core::demangle(symbol.c_str());
+    if (plain != symbol) text.replace(begin, end - begin, plain);
+  }
+  return text;
+}
+
+}  // namespace
+
+const char* host_fingerprint() { return REVET_ABI_FINGERPRINT; }
+const char* host_build() { return REVET_ABI_BUILD; }
+
+fs::path executable_path() { return fs::read_symlink("/proc/self/exe"); }
+
+std::vector<fs::path> search_directories(const std::vector<std::string>& from_command_line) {
+  std::vector<fs::path> out(from_command_line.begin(), from_command_line.end());
+  if (const char* list = std::getenv("REVET_PLUGIN_PATH")) {
+    const std::string_view text = list;
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find(':', begin), text.size());
+      if (end > begin) out.emplace_back(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  const fs::path bin = executable_path().parent_path();
+  out.push_back((bin / "../lib/revet/plugins").lexically_normal());
+  out.push_back(bin);
+  return out;
+}
+
+Plugins::Plugins(std::vector<fs::path> directories, Diagnostics& diagnostics)
+    : directories_(std::move(directories)), diagnostics_(diagnostics) {
+  for (const fs::path& dir : directories_) {
+    std::error_code ec;
+    std::vector<fs::path> found;
+    for (fs::directory_iterator it(dir, ec), end; !ec && it != end; it.increment(ec))
+      if (it->path().extension() == ".so") found.push_back(it->path());
+    std::sort(found.begin(), found.end());
+    for (const fs::path& path : found) add_file(path);
+  }
+}
+
+void Plugins::add_file(const fs::path& path) {
+  std::error_code ec;
+  fs::path canonical = fs::canonical(path, ec);
+  if (ec) canonical = path;
+  for (const PluginFile& f : files_)
+    if (f.canonical == canonical) return;
+  ElfResult elf = read_plugin_sections(path);
+  if (elf.error.empty() && elf.sections.abi_version != REVET_ABI_VERSION_STRING)
+    elf.error = fmt::format("has plugin ABI {}, this revet has {}; rebuild the plugin against this version",
+                            elf.sections.abi_version, REVET_ABI_VERSION_STRING);
+  else if (elf.error.empty() && elf.sections.fingerprint != REVET_ABI_FINGERPRINT)
+    elf.error = fmt::format(
+        "was built differently from this revet; rebuild the plugin with the same compiler and flags "
+        "against the installed headers\n  plugin: {}\n  revet:  {}",
+        elf.sections.fingerprint, REVET_ABI_FINGERPRINT);
+  const std::size_t index = files_.size();
+  files_.push_back({path, canonical, elf.sections, elf.error});
+  for (const std::string& what : files_[index].sections.provides) providers_[what].push_back(index);
+}
+
+void Plugins::load(const PluginFile& file) {
+  if (!loaded_.insert(file.canonical.string()).second) return;
+  const auto fail = [&](const std::string& why) {
+    throw Error(Exit::usage, fmt::format("cannot load plugin {}: {}", file.path.string(), why));
+  };
+  if (!file.error.empty()) fail(file.error);
+  const RevetPlugin* plugin = nullptr;
+  try {
+    // Kept for the life of the process: objects of a plugin may outlive any scope here.
+    auto* library = new boost::dll::shared_library(
+        file.canonical.string(),
+        boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
+    if (!library->has("revet_plugin")) fail("not a revet plugin (no symbol 'revet_plugin')");
+    plugin = &library->get<const RevetPlugin>("revet_plugin");
+  } catch (const boost::system::system_error& e) {
+    fail(loader_text(e.what()));
+  }
+  if (plugin->magic != plugin_magic || plugin->struct_size != sizeof(RevetPlugin))
+    fail(fmt::format("'revet_plugin' has magic {:#x} and size {}, expected {:#x} and {}",
+                     plugin->magic, plugin->struct_size, plugin_magic, sizeof(RevetPlugin)));
+  if (plugin->abi_version != plugin_abi_version)
+    fail(fmt::format("has plugin ABI {}, this revet has {}", plugin->abi_version, plugin_abi_version));
+  if (std::string_view(plugin->fingerprint) != REVET_ABI_FINGERPRINT)
+    fail(fmt::format("'revet_plugin' has another fingerprint than this revet\n  plugin: {}\n  revet:  {}",
+                     plugin->fingerprint, REVET_ABI_FINGERPRINT));
+  const auto [it, fresh] = loaded_names_.try_emplace(plugin->name, file.path.string());
+  if (!fresh)
+    fail(fmt::format("a plugin named '{}' is already loaded from {}", plugin->name, it->second));
+
+  registry_.origin = file.path.string();
+  try {
+    plugin->register_(registry_);
+  } catch (const Error& e) {
+    fail(e.what());
+  } catch (const std::exception& e) {
+    fail(fmt::format("its registration failed: {}", e.what()));
+  } catch (...) {
+    fail("its registration threw something that is not a std::exception");
+  }
+  std::set<std::string> registered;
+  for (const auto& [what, origin] : registry_.origins)
+    if (origin == registry_.origin && !what.starts_with("property:")) registered.insert(what);
+  for (const std::string& what : registered) {
+    const auto covers = [&](const std::string& p) {
+      return p == what || (p.starts_with("op:") && what.starts_with(p + "."));
+    };
+    const auto& provides = file.sections.provides;
+    if (std::none_of(provides.begin(), provides.end(), covers))
+      fail(fmt::format("registers {} but its section .revet.provides does not say so", what));
+  }
+  for (const std::string& what : file.sections.provides)
+    if (!what.starts_with("op:") && registry_.origins.count(what) == 0)
+      fail(fmt::format("says that it provides {} but does not register it", what));
+}
+
+void Plugins::load_named(const std::vector<std::string>& names) {
+  std::string problems;
+  const auto problem = [&](const std::string& text) {
+    problems += (problems.empty() ? "" : "\nrevet: error: ") + text;
+  };
+  for (const std::string& name : names) {
+    std::vector<fs::path> tried;
+    std::error_code ec;
+    fs::path found;
+    if (name.find('/') != std::string::npos || fs::exists(name, ec)) {
+      tried = {name};
+    } else {
+      for (const fs::path& dir : directories_)
+        for (const std::string& file : {name, name + ".so", "lib" + name + ".so"}) tried.push_back(dir / file);
+    }
+    for (const fs::path& path : tried)
+      if (found.empty() && fs::exists(path, ec)) found = path;
+    if (name.empty() || found.empty()) {
+      std::string list;
+      for (const fs::path& path : tried) list += (list.empty() ? "" : ", ") + path.string();
+      problem(fmt::format("cannot load plugin '{}': no such file{}", name,
+                          tried.size() > 1 ? " (tried " + list + ")" : ""));
+      continue;
+    }
+    // Named files come before the directories, whatever was indexed already.
+    add_file(found);
+    fs::path canonical = fs::canonical(found, ec);
+    const auto file = std::find_if(files_.begin(), files_.end(),
+                                   [&](const PluginFile& f) { return f.canonical == canonical; });
+    const auto index = static_cast<std::size_t>(file - files_.begin());
+    for (const std::string& what : file->sections.provides) {
+      auto& list = providers_[what];
+      std::erase(list, index);
+      list.insert(list.begin(), index);
+    }
+    try {
+      load(files_[index]);
+    } catch (const Error& e) {
+      problem(e.what());
+    }
+  }
+  if (!problems.empty()) throw Error(Exit::usage, problems);
+}
+
+void Plugins::need(const std::string& what) {
+  const auto it = providers_.find(what);
+  if (it == providers_.end()) return;
+  const auto& list = it->second;
+  // A loaded provider wins over the search order: its names are taken.
+  for (const std::size_t i : list)
+    if (loaded_.count(files_[i].canonical.string()) != 0) return;
+  for (std::size_t i = 1; verbose && i < list.size(); ++i)
+    diagnostics_.note({}, fmt::format("{} of {} is shadowed by {}", what, files_[list[i]].path.string(),
+                                      files_[list[0]].path.string()));
+  load(files_[list[0]]);
+}
+
+const PassInfo* Plugins::pass(const std::string& id) {
+  need("pass:" + id);
+  return registry_.pass(id);
+}
+
+const BackendInfo* Plugins::backend(const std::string& name) {
+  need("backend:" + name);
+  return registry_.backend(name);
+}
+
+const PropertyInfo* Plugins::property(const std::string& name) { return registry_.property(name); }
+
+void Plugins::load_op(const std::string& name) {
+  for (const auto& [what, list] : providers_) {
+    if (!what.starts_with("op:")) continue;
+    const std::string_view prefix = std::string_view(what).substr(3);
+    if (name == prefix || name.starts_with(std::string(prefix) + ".")) need(what);
+  }
+}
+
+std::vector<std::string> Plugins::names(const std::string& kind) const {
+  std::vector<std::string> out;
+  for (const auto& [what, list] : providers_) {
+    const bool usable = std::any_of(list.begin(), list.end(),
+                                    [&](std::size_t i) { return files_[i].error.empty(); });
+    if (usable && what.starts_with(kind + ":")) out.push_back(what.substr(kind.size() + 1));
+  }
+  return out;
+}
+
+std::string Plugins::pass_establishing(const std::string& property) {
+  for (const std::string& id : names("pass")) {
+    try {
+      const PassInfo* info = pass(id);
+      if (info && std::count(info->establishes.begin(), info->establishes.end(), property) != 0)
+        return id;
+    } catch (const Error&) {
+      // A faulty plugin matters only where it is named or needed.
+    }
+  }
+  return {};
+}
+
+std::string Plugins::origin(const std::string& what) const {
+  const auto it = registry_.origins.find(what);
+  return it == registry_.origins.end() ? "" : it->second;
+}
+
+}  // namespace revet

@@ -1,0 +1,75 @@
+/// Finds, checks and loads plugins. Directories are indexed by what their files say they provide;
+/// a file is loaded only when something of it is needed.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "elf.hpp"
+#include "revet/plugin.hpp"
+
+namespace revet {
+
+struct PluginFile {
+  std::filesystem::path path;       ///< as it was found
+  std::filesystem::path canonical;  ///< tells whether two paths are one file
+  PluginSections sections;
+  std::string error;  ///< why it cannot be used; empty if its sections are right
+};
+
+class Plugins {
+ public:
+  /// `directories` in order of precedence; see search_directories.
+  Plugins(std::vector<std::filesystem::path> directories, Diagnostics& diagnostics);
+
+  /// Loads the named files, each a path or a bare name looked up in the directories. Throws Error
+  /// (exit 2) listing every one that cannot be loaded.
+  void load_named(const std::vector<std::string>& files);
+
+  /// Loads the first plugin that provides it, if it is not loaded yet. Null where none does; throws
+  /// Error (exit 2) where one that does cannot be loaded.
+  const PassInfo* pass(const std::string& id);
+  const BackendInfo* backend(const std::string& name);
+  const PropertyInfo* property(const std::string& name);
+  /// Loads the plugins whose `op:PREFIX` is a prefix of the name.
+  void load_op(const std::string& name);
+
+  /// Everything provided by any usable plugin: names by kind ("pass", "backend").
+  std::vector<std::string> names(const std::string& kind) const;
+  /// A pass that is known to establish the property, for messages; may be empty.
+  std::string pass_establishing(const std::string& property);
+  const std::vector<PluginFile>& files() const { return files_; }
+  const std::vector<std::filesystem::path>& directories() const { return directories_; }
+  const Registry& registry() const { return registry_; }
+  /// Path of the plugin that registered it, "" if none.
+  std::string origin(const std::string& what) const;
+
+  bool verbose = false;  ///< report shadowed plugins
+
+ private:
+  void add_file(const std::filesystem::path& path);
+  void load(const PluginFile& file);
+  void need(const std::string& what);
+
+  std::vector<std::filesystem::path> directories_;
+  Diagnostics& diagnostics_;
+  std::vector<PluginFile> files_;
+  std::map<std::string, std::vector<std::size_t>> providers_;  ///< "pass:NAME" -> files_, in order
+  std::set<std::string> loaded_;                               ///< canonical paths
+  std::map<std::string, std::string> loaded_names_;            ///< plugin name -> path
+  Registry registry_;
+};
+
+/// --plugin-path entries, then REVET_PLUGIN_PATH, then lib/revet/plugins of the installation, then
+/// the folder of the executable.
+std::vector<std::filesystem::path> search_directories(const std::vector<std::string>& from_command_line);
+/// The real path of the running executable.
+std::filesystem::path executable_path();
+/// The fingerprint this host was built with.
+const char* host_fingerprint();
+const char* host_build();
+
+}  // namespace revet

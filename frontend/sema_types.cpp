@@ -1,0 +1,167 @@
+/// Types and constants: promotions, conversions, folding.
+#include <fmt/core.h>
+
+#include "revet/scalar.hpp"
+#include "sema.hpp"
+
+namespace revet {
+
+using ast::ExprKind;
+using ast::Operator;
+
+Type promoted(Type t) { return t.is_integer() && t != type_u32 ? type_i32 : t; }
+
+Type common_type(Type a, Type b) {
+  if (is_error(a) || is_error(b)) return ast::error_type;
+  if (a.is_float() || b.is_float()) return type_f32;
+  return a == type_u32 || b == type_u32 ? type_u32 : type_i32;
+}
+
+std::int64_t Sema::integer_of(const Expr& e) {
+  return e.type.is_signed() ? std::int64_t{static_cast<std::int32_t>(e.bits)} : std::int64_t{e.bits};
+}
+
+void Sema::check_conversion(const Expr& from, Type to) {
+  if (is_error(from.type) || is_error(to) || !from.type.is_scalar() || to == type_i1) return;
+  bool to_integer = from.type.is_float() && to.is_integer();
+  bool narrower = from.type.is_integer() && to.is_integer() && from.type.bits() > to.bits();
+  // A 16-bit value with the other sign does not fit either.
+  bool other_sign = from.type.is_integer() && to.is_integer() && from.type.bits() == to.bits() &&
+                    to.bits() < 32 && from.type != to;
+  if (!to_integer && !narrower && !other_sign) return;
+  std::string types = fmt::format("'{}' to '{}'", from.type.source_str(), to.source_str());
+  if (!from.constant) {
+    diagnostics_.warning(from.loc, "narrowing", fmt::format("conversion from {} may lose part of the value", types));
+    return;
+  }
+  std::uint32_t converted = convert(from.type.kind, to.kind, from.bits);
+  bool kept = to_integer ? convert(to.kind, Kind::f32, converted) == from.bits : [&] {
+    Expr after;
+    after.type = to;
+    after.bits = converted;
+    return integer_of(after) == integer_of(from);
+  }();
+  if (!kept) {
+    diagnostics_.warning(from.loc, "narrowing", fmt::format("conversion from {} changes the value of the constant", types));
+  }
+}
+
+bool Sema::value(Expr& e) {
+  expr(e);
+  if (is_error(e.type)) return false;
+  if (e.type.is_scalar()) return true;
+  if (e.type.is_memory() && e.symbol) {
+    bool iterator = ast::is_iterator(e.symbol->form);
+    error(e.loc, fmt::format("'{}' is a {}, not a value; {}", e.symbol->name, ast::spelling(e.symbol->form),
+                             iterator ? fmt::format("read it as '*{}'", e.symbol->name)
+                                      : fmt::format("use an element of it, as in '{}[0]'", e.symbol->name)))
+        .note(e.symbol->loc, "declared here");
+  } else {
+    error(e.loc, "this gives no value: its type is 'void'");
+  }
+  e.type = ast::error_type;
+  return false;
+}
+
+bool Sema::integer_value(Expr& e, const char* what) {
+  if (!value(e)) return false;
+  if (e.type.is_integer()) return true;
+  error(e.loc, fmt::format("{} must be an integer, not '{}'", what, e.type.source_str()));
+  return false;
+}
+
+std::optional<std::int64_t> Sema::constant_integer(Expr& e, const char* what) {
+  if (!integer_value(e, what)) return std::nullopt;
+  if (e.constant) return integer_of(e);
+  error(e.loc, fmt::format("{} must be a constant", what));
+  return std::nullopt;
+}
+
+namespace {
+
+Scalar scalar_of(Operator op) {
+  switch (op) {
+    case Operator::or_: return Scalar::or_;
+    case Operator::xor_: return Scalar::xor_;
+    case Operator::and_: return Scalar::and_;
+    case Operator::eq: return Scalar::eq;
+    case Operator::ne: return Scalar::ne;
+    case Operator::lt: return Scalar::lt;
+    case Operator::gt: return Scalar::gt;
+    case Operator::le: return Scalar::le;
+    case Operator::ge: return Scalar::ge;
+    case Operator::shl: return Scalar::shl;
+    case Operator::shr: return Scalar::shr;
+    case Operator::add: return Scalar::add;
+    case Operator::sub: return Scalar::sub;
+    case Operator::mul: return Scalar::mul;
+    case Operator::div: return Scalar::div;
+    default: return Scalar::rem;
+  }
+}
+
+std::uint32_t as(const ast::Expr& e, Type t) { return convert(e.type.kind, t.kind, e.bits); }
+
+}  // namespace
+
+void Sema::fold_chain(Expr& e) {
+  std::uint32_t bits = e.operands[0]->bits;
+  Kind kind = e.operands[0]->type.kind;
+  for (std::size_t i = 0; i < e.ops.size(); ++i) {
+    const ast::ChainOp& o = e.ops[i];
+    const Expr& right = *e.operands[i + 1];
+    if (o.op == Operator::lor || o.op == Operator::land) {
+      std::uint32_t a = convert(kind, Kind::i1, bits);
+      bits = o.op == Operator::lor ? a | as(right, type_i1) : a & as(right, type_i1);
+    } else {
+      bool shift = o.op == Operator::shl || o.op == Operator::shr;
+      std::uint32_t b = shift ? right.bits : as(right, o.operands);
+      bits = apply(scalar_of(o.op), o.operands.kind, convert(kind, o.operands.kind, bits), b);
+    }
+    kind = o.result.kind;
+  }
+  e.bits = bits;
+}
+
+void Sema::fold(Expr& e) {
+  for (const Expr* x : e.operands) {
+    if (!x->constant) return;
+  }
+  auto operand = [&](std::size_t i) { return as(*e.operands[i], e.operation); };
+  Kind kind = e.operation.kind;
+  switch (e.kind) {
+    case ExprKind::chain: fold_chain(e); break;
+    case ExprKind::cast: e.bits = as(*e.operands[0], e.type); break;
+    case ExprKind::conditional: e.bits = as(*e.operands[as(*e.operands[0], type_i1) ? 1 : 2], e.type); break;
+    case ExprKind::unary: {
+      std::uint32_t x = as(*e.operands[0], e.type);
+      if (e.op == Operator::neg) x = apply(Scalar::neg, e.type.kind, x);
+      if (e.op == Operator::compl_) x = ~x;
+      if (e.op == Operator::lnot) x ^= 1;
+      e.bits = x;
+      break;
+    }
+    case ExprKind::call:
+      switch (e.builtin) {
+        case ast::Builtin::min: e.bits = apply(Scalar::min, kind, operand(0), operand(1)); break;
+        case ast::Builtin::max: e.bits = apply(Scalar::max, kind, operand(0), operand(1)); break;
+        case ast::Builtin::mulhi: e.bits = apply(Scalar::mulhi, kind, operand(0), operand(1)); break;
+        case ast::Builtin::rotl: e.bits = apply(Scalar::rotl, kind, operand(0), operand(1)); break;
+        case ast::Builtin::rotr: e.bits = apply(Scalar::rotr, kind, operand(0), operand(1)); break;
+        case ast::Builtin::abs: e.bits = apply(Scalar::abs, kind, operand(0)); break;
+        case ast::Builtin::popcount: e.bits = apply(Scalar::popcount, kind, operand(0)); break;
+        case ast::Builtin::clz: e.bits = apply(Scalar::clz, kind, operand(0)); break;
+        case ast::Builtin::ctz: e.bits = apply(Scalar::ctz, kind, operand(0)); break;
+        case ast::Builtin::clamp:
+          e.bits = apply(Scalar::min, kind, apply(Scalar::max, kind, operand(0), operand(1)), operand(2));
+          break;
+        case ast::Builtin::select: e.bits = as(*e.operands[0], type_i1) ? operand(1) : operand(2); break;
+        default: return;
+      }
+      break;
+    default: return;
+  }
+  e.constant = true;
+}
+
+}  // namespace revet

@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+"""Runs one app on every data set in its folder and checks the outputs.
+
+    run_app.py --revet PATH --pipeline NAME APP_FOLDER
+"""
+import argparse
+import pathlib
+import subprocess
+import sys
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--revet", required=True)
+    parser.add_argument("--pipeline", required=True)
+    parser.add_argument("folder", type=pathlib.Path)
+    arguments = parser.parse_args()
+    source = arguments.folder / f"{arguments.folder.name}.rvt"
+    sets = sorted(p for p in (arguments.folder / "data").iterdir() if p.is_dir())
+    failed = []
+    for data in sets:
+        words = [arguments.revet, "run", str(source), "-p", arguments.pipeline, "--data", str(data),
+                 "--check", str(data / "expected")]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=600)
+        if done.returncode != 0 or done.stderr:
+            failed.append(data.name)
+            print(f"{data.name}: exit {done.returncode}\n{done.stderr}")
+    print(f"{len(sets) - len(failed)} of {len(sets)} sets passed")
+    return 1 if failed or len(sets) < 3 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Differential test of one Revet program: every target must give the same bytes.
+
+    run_program.py --revet PATH FILE.rvt..
+
+The program's first lines say what it needs, each a comment:
+
+    // args: n=5 seed=7
+    // in: a = i32 1 2 3          input array; also: u8 "text\\0", TYPE random COUNT SEED
+    // out: r = i32 2 4 6         expected output (arrays not named are only compared)
+    // error: TEXT                every target must end with exit 1 and TEXT on stderr
+    // tolerance: 1e-6            for float arrays
+    // racy                       outputs depend on the order of threads: only run, do not compare
+
+Runs: interp in three thread orders; interp on the IR after every prefix of the openmp pipeline;
+openmp without and with bounds-check.
+"""
+import argparse
+import ast
+import os
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+FORMATS = {"i8": "b", "u8": "B", "i16": "h", "u16": "H", "i32": "i", "u32": "I", "f32": "f", "bool": "B"}
+
+
+def encode(text):
+    """`i32 1 2 3` and the like as the bytes of an array."""
+    kind, _, rest = text.strip().partition(" ")
+    rest = rest.strip()
+    code = FORMATS[kind]
+    if rest.startswith('"'):
+        return ast.literal_eval("b" + rest)
+    if rest.startswith("random "):
+        count, state = map(int, rest.split()[1:3])
+        size = struct.calcsize(code)
+        out = bytearray()
+        for _ in range(count):
+            state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+            if kind == "f32":
+                out += struct.pack("<f", ((state >> 40) - 2**23) / 2**16)
+            elif kind == "bool":
+                out.append(state >> 63)
+            else:
+                out += (state >> 32).to_bytes(4, "little")[:size]
+        return bytes(out)
+    convert = float if kind == "f32" else lambda s: int(s, 0)
+    return struct.pack(f"<{len(rest.split())}{code}", *map(convert, rest.split()))
+
+
+class Program:
+    def __init__(self, path):
+        self.path = path
+        self.args, self.inputs, self.outputs = [], {}, {}
+        self.error, self.tolerance, self.racy = None, None, False
+        for line in path.read_text(errors="replace").splitlines():
+            match = re.match(r"// (args|in|out|error|tolerance|racy)(?::(.*))?$", line.strip())
+            if not match:
+                if not line.startswith("//"):
+                    break
+                continue
+            key, value = match[1], (match[2] or "").strip()
+            if key == "args":
+                self.args = value.split()
+            elif key in ("in", "out"):
+                name, _, data = value.partition("=")
+                (self.inputs if key == "in" else self.outputs)[name.strip()] = encode(data)
+            elif key == "error":
+                self.error = value
+            elif key == "tolerance":
+                self.tolerance = value
+            else:
+                self.racy = True
+
+
+class Failure(Exception):
+    pass
+
+
+def execute(revet, words):
+    done = subprocess.run([revet, *words], capture_output=True, text=True, timeout=600, errors="replace")
+    return done.returncode, done.stderr
+
+
+def check(revet, program, folder):
+    data = folder / "data"
+    data.mkdir()
+    (data / "args.txt").write_text("".join(a + "\n" for a in program.args))
+    for name, content in program.inputs.items():
+        (data / f"{name}.bin").write_bytes(content)
+
+    optimised = []
+    ids = ["inline", "canonicalize"]
+    for stage in ids:
+        rir = folder / f"{program.path.stem}-{stage}.rir"
+        code, err = execute(revet, ["compile", str(program.path), "-p", "openmp", "--emit", "rir",
+                                    "--stop-after", stage, "-o", str(rir)])
+        if code != 0:
+            raise Failure(f"compile up to {stage}: exit {code}\n{err}")
+        optimised.append((f"interp after {stage}", [str(rir), "-p", "interp", "--races", "off"]))
+    source = str(program.path)
+    runs = [("interp", [source, "-p", "interp"]),
+            ("interp --seed 1", [source, "-p", "interp", "--seed", "1", "--races", "off"]),
+            ("interp --seed 2", [source, "-p", "interp", "--seed", "2", "--races", "off"]),
+            *optimised,
+            ("openmp checked", [source, "-p", "openmp", "--enable", "bounds-check"])]
+    if program.error is None:
+        runs.append(("openmp", [source, "-p", "openmp"]))
+
+    first = None
+    for name, words in runs:
+        out = folder / name.replace(" ", "_")
+        code, err = execute(revet, ["run", *words, "--data", str(data), "--out", str(out)])
+        if program.error is not None:
+            if code != 1 or program.error not in err:
+                raise Failure(f"{name}: expected exit 1 and '{program.error}', got exit {code}\n{err}")
+            continue
+        if code != 0:
+            raise Failure(f"{name}: exit {code}\n{err}")
+        if name == "interp" and "race" in err and not program.racy:
+            raise Failure(f"the program has a race\n{err}")
+        got = {p.stem: p.read_bytes() for p in sorted(out.glob("*.bin"))}
+        if program.racy:
+            continue
+        for array, want in program.outputs.items():
+            if array not in got:
+                raise Failure(f"{name}: no array '{array}'")
+            compare(name, "expected", array, got[array], want, program.tolerance)
+        if first is None:
+            first = got
+        for array, want in first.items():
+            compare(name, "interp", array, got[array], want, program.tolerance)
+
+
+def compare(run, other, array, got, want, tolerance):
+    if got == want:
+        return
+    if tolerance and len(got) == len(want) and len(got) % 4 == 0:
+        pairs = zip(struct.iter_unpack("<f", got), struct.iter_unpack("<f", want))
+        if all(abs(a - b) <= float(tolerance) * max(1.0, abs(b)) for (a,), (b,) in pairs):
+            return
+    at = next((i for i, (a, b) in enumerate(zip(got, want)) if a != b), min(len(got), len(want)))
+    raise Failure(f"{run} differs from {other} in '{array}' at byte {at}: "
+                  f"got {got[at:at + 8].hex()}, want {want[at:at + 8].hex()} "
+                  f"({len(got)} and {len(want)} bytes)")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--revet", required=True)
+    parser.add_argument("files", nargs="+", type=pathlib.Path)
+    arguments = parser.parse_args()
+    revet = os.path.abspath(arguments.revet)
+    failures = 0
+    for path in arguments.files:
+        with tempfile.TemporaryDirectory() as temporary:
+            try:
+                check(revet, Program(path), pathlib.Path(temporary))
+            except Failure as failure:
+                failures += 1
+                print(f"FAILED {path}: {failure}")
+    print(f"{len(arguments.files) - failures} of {len(arguments.files)} passed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

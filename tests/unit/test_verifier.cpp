@@ -1,0 +1,103 @@
+/// One failing module for each numbered check of the verifier.
+#include <catch2/catch.hpp>
+
+#include "revet/text.hpp"
+
+using namespace revet;
+
+namespace {
+
+std::vector<std::string> violations(const std::string& text) {
+  SourceManager sources;
+  Diagnostics parse_errors;
+  const auto m = parse_module(sources.add("v.rir", text), sources, parse_errors);
+  for (const Diagnostic& d : parse_errors.all()) INFO(d.message);
+  REQUIRE(m);
+  Diagnostics d;
+  verify(*m, d);
+  std::vector<std::string> out;
+  for (const Diagnostic& e : d.all()) out.push_back(e.message);
+  return out;
+}
+
+/// A main around the ops.
+std::string in_main(const std::string& ops) {
+  return "%a = mem.dram() {sym = \"a\"} : () -> (dram<i32>)\n"
+         "thread.func() {args = [\"n\"], result = void, sym = \"main\"} ({\n^bb0(%n: i32):\n" + ops +
+         "thread.return() : () -> ()\n}) : () -> ()\n";
+}
+
+void expect(const std::string& text, const std::string& message) {
+  const auto found = violations(text);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0] == message);
+}
+
+}  // namespace
+
+TEST_CASE("a right module has no violations") {
+  CHECK(violations(in_main("%x = mem.dram_load(%a, %n) : (dram<i32>, i32) -> (i32)\n")).empty());
+}
+
+TEST_CASE("check 1: counts of operands, results, regions, successors") {
+  expect(in_main("%x = arith.add(%n) : (i32) -> (i32)\n"),
+         "arith.add: expects 2 operands, has 1 [verifier check 1]");
+  expect(in_main("arith.add(%n, %n) : (i32, i32) -> ()\n"),
+         "arith.add: expects 1 results, has 0 [verifier check 1]");
+}
+
+TEST_CASE("check 2: attributes") {
+  expect(in_main("%x = arith.cmp(%n, %n) : (i32, i32) -> (i1)\n"),
+         "arith.cmp: the attribute 'pred' is missing [verifier check 2]");
+  expect(in_main("%x = arith.cmp(%n, %n) {pred = 3} : (i32, i32) -> (i1)\n"),
+         "arith.cmp: the attribute 'pred' has the wrong kind [verifier check 2]");
+}
+
+TEST_CASE("check 3: blocks end in terminators") {
+  expect(in_main("thread.replicate() {n = 2} ({ %x = arith.add(%n, %n) : (i32, i32) -> (i32) }) : () -> ()\n"),
+         "arith.add: ends a block, but is no terminator [verifier check 3]");
+  expect(in_main("thread.exit() : () -> ()\n"),
+         "thread.exit: is a terminator in the middle of a block [verifier check 3]");
+  expect(in_main("thread.replicate() {n = 2} ({ }) : () -> ()\n"),
+         "thread.replicate: has an empty region [verifier check 3]");
+}
+
+TEST_CASE("check 4: dominance") {
+  expect(in_main("%x = arith.add(%y, %n) : (i32, i32) -> (i32)\n%y = arith.add(%n, %n) : (i32, i32) -> (i32)\n"),
+         "arith.add: operand 0 (%y) is used where its definition does not dominate [verifier check 4]");
+  expect(in_main("thread.replicate() {n = 2} ({ %y = arith.add(%n, %n) : (i32, i32) -> (i32)\n"
+                 "thread.yield() : () -> () }) : () -> ()\n%x = arith.neg(%y) : (i32) -> (i32)\n"),
+         "arith.neg: operand 0 (%y) is used where its definition does not dominate [verifier check 4]");
+}
+
+TEST_CASE("check 5: module level") {
+  const auto found = violations("%x = arith.constant() {value = 1} : () -> (i32)\n");
+  REQUIRE(found.size() == 1);
+  CHECK(found[0] == "arith.constant: stands at module level [verifier check 5]");
+}
+
+TEST_CASE("check 6: the ops' own rules") {
+  expect(in_main("%x = arith.constant() {value = 300} : () -> (u8)\n"),
+         "arith.constant: the value does not fit its type [verifier check 6]");
+  expect(in_main("%c = arith.cmp(%n, %n) {pred = \"lt\"} : (i32, i32) -> (i1)\n"
+                 "%x = thread.if(%c) ({ thread.yield(%n) : (i32) -> () }, { thread.yield(%c) : (i1) -> () }) : (i1) -> (i32)\n"),
+         "thread.yield: value 0 has type i1, expected i32 [verifier check 6]");
+  expect(in_main("%x = mem.dram_atomic(%a, %n, %n) {op = \"ad\"} : (dram<i32>, i32, i32) -> (i32)\n"),
+         "mem.dram_atomic: unknown atomic operation \"ad\" (did you mean 'add'?) [verifier check 6]");
+  expect(in_main("%x = thread.fork(%n) : (i32) -> (u32)\n"),
+         "thread.fork: the result has n's type [verifier check 6]");
+}
+
+TEST_CASE("check 7: symbols and calls") {
+  expect(in_main("thread.call() {callee = \"f\"} : () -> ()\n"),
+         "thread.call: there is no function 'f' [verifier check 7]");
+  expect(in_main("thread.call() {callee = \"main\"} : () -> ()\n"),
+         "thread.call: does not fit the parameters or the result of 'main' [verifier check 7]");
+  expect(in_main("") + "%b = mem.dram() {sym = \"a\"} : () -> (dram<i32>)\n",
+         "mem.dram: 'a' is defined twice [verifier check 7]");
+}
+
+TEST_CASE("all violations are collected") {
+  CHECK(violations(in_main("%x = arith.constant() {value = 300} : () -> (u8)\n"
+                           "%y = arith.constant() {value = 3} : () -> (i1)\n")).size() == 2);
+}

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Installs the packages, builds everything and runs all tests. Arguments go to ctest.
+#   REVET_BUILD_DIR  build folder (default: build)
+#   REVET_SANITIZE   e.g. address,undefined: build and test with sanitizers
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=${REVET_BUILD_DIR:-$root/build}
+jobs=$(nproc)
+
+REVET_SETUP=test
+source "$root/tools/setup.sh"
+if [ -z "${REVET_SANITIZE:-}" ] && command -v clang-format >/dev/null && [ -d "$root/.git" ]; then
+  (cd "$root" && git ls-files '*.cpp' '*.hpp' '*.h' | xargs clang-format --dry-run -Werror)
+fi
+cmake -S "$root" -B "$build" -G Ninja -DREVET_TESTS=ON -DREVET_SANITIZE="${REVET_SANITIZE:-}"
+cmake --build "$build" --parallel "$jobs"
+ctest --test-dir "$build" --output-on-failure --parallel "$jobs" "$@"
