@@ -170,6 +170,7 @@ struct IfArm {
   Expr* condition;
   Stmt* body;
   Loc loc;
+  std::uint8_t others = 0;  ///< sema: the flow of the arms and the `else` after it
 };
 
 enum class StmtKind : std::uint8_t {

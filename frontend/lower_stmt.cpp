@@ -80,11 +80,9 @@ Lowering::End Lowering::if_chain(Stmt& s, std::size_t link, List rest) {
   Op* op = builder_.create(ops::thread_if, {c}, {}, std::move(attrs), 2);
 
   // The rest goes where control goes on; where it does on both sides, behind the `if`.
-  std::uint8_t others = s.body ? s.body->flow : static_cast<std::uint8_t>(ast::flow_next);
-  for (std::size_t i = link + 1; i < s.arms.size(); ++i) others |= s.arms[i].body->flow;
   bool goes_on = a.body->flow & ast::flow_next;
-  bool others_go_on = others & ast::flow_next;
-  bool jumps = ((a.body->flow | others) & ast::flow_jumps) != 0;
+  bool others_go_on = a.others & ast::flow_next;
+  bool jumps = ((a.body->flow | a.others) & ast::flow_jumps) != 0;
   List in_then = jumps && goes_on && !others_go_on ? rest : List{};
   List in_else = jumps && !goes_on ? rest : List{};
   Arm then_arm = arm(op->region(0), {}, [&](Arm&) { return after(stmt(*a.body), a.body->flow, in_then); });
@@ -97,7 +95,7 @@ Lowering::End Lowering::if_chain(Stmt& s, std::size_t link, List rest) {
     return end;
   }
   if (jumps && goes_on != others_go_on) return end;
-  return after(end, a.body->flow | others, rest);
+  return after(end, a.body->flow | a.others, rest);
 }
 
 Lowering::End Lowering::stmt(Stmt& s) {

@@ -357,7 +357,7 @@ class Builder {
   void if_statement(ParserRuleContext* context, ast::Stmt* s) {
     auto& children = context->children;
     s->kind = ast::StmtKind::if_;
-    s->arms.push_back({condition(children[1]), statement(rule(children[2])), s->loc});
+    s->arms.push_back({condition(children[1]), statement(rule(children[2])), s->loc, 0});
     std::size_t i = 3;
     for (; i < children.size() && token(children[i])->getType() == P::ELSE_IF; i += 4) {
       Loc place = loc(token(children[i + 1]));
@@ -366,7 +366,7 @@ class Builder {
         return;
       }
       if (s->arms.size() > else_if_limit) return;
-      s->arms.push_back({condition(children[i + 2]), statement(rule(children[i + 3])), place});
+      s->arms.push_back({condition(children[i + 2]), statement(rule(children[i + 3])), place, 0});
     }
     if (i < children.size()) s->body = statement(rule(children[i + 1]));
   }

@@ -92,7 +92,6 @@ bool is_block(const ast::Stmt* s) { return s->kind == StmtKind::block; }
 }  // namespace
 
 void Sema::if_statement(Stmt& s) {
-  std::uint8_t flow = 0;
   auto arm = [&](Stmt* body) {
     if (is_block(body)) {
       pragmas(body->block, Owner::if_);
@@ -104,16 +103,16 @@ void Sema::if_statement(Stmt& s) {
       open_memory_.resize(open);
       pop_scope();
     }
-    flow |= body->flow;
   };
   for (ast::IfArm& a : s.arms) {
     condition(*a.condition);
     arm(a.body);
   }
-  if (s.body) {
-    arm(s.body);
-  } else {
-    flow |= ast::flow_next;
+  if (s.body) arm(s.body);
+  std::uint8_t flow = s.body ? s.body->flow : static_cast<std::uint8_t>(ast::flow_next);
+  for (auto it = s.arms.rbegin(); it != s.arms.rend(); ++it) {
+    it->others = flow;
+    flow |= it->body->flow;
   }
   s.flow = flow;
 }

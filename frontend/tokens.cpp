@@ -117,8 +117,9 @@ namespace {
 
 /// The nesting of what stands between two brackets, reset where a new expression begins.
 struct Level {
-  unsigned choices = 0;  ///< `?` and assignments: each nests what follows
-  unsigned heads = 0;    ///< `if`, `while`, .. that wait for the end of their statement
+  unsigned choices = 0;      ///< `?`: each nests what follows
+  unsigned assignments = 0;  ///< likewise
+  unsigned heads = 0;        ///< `if`, `while`, .. that wait for the end of their statement
 };
 
 bool is_assignment(std::string_view s) {
@@ -163,9 +164,11 @@ bool check_nesting(const std::vector<Token>& tokens, Diagnostics& diagnostics) {
       } else if (s == ";") {
         levels.back() = {};
       } else if (s == ",") {
-        levels.back().choices = 0;
-      } else if (s == "?" || is_assignment(s)) {
+        levels.back().choices = levels.back().assignments = 0;
+      } else if (s == "?") {
         depth = ++levels.back().choices;
+      } else if (is_assignment(s)) {
+        depth = levels.back().assignments++;  // the first is nested in none
       } else if (s == "if" || s == "while" || s == "for" || s == "do") {
         depth = ++levels.back().heads;
       } else {

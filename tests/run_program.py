@@ -86,7 +86,7 @@ def execute(revet, words):
     return done.returncode, done.stderr
 
 
-def check(revet, program, folder):
+def check(revet, program, folder, only):
     data = folder / "data"
     data.mkdir()
     (data / "args.txt").write_text("".join(a + "\n" for a in program.args))
@@ -113,6 +113,8 @@ def check(revet, program, folder):
 
     first = None
     for name, words in runs:
+        if not name.startswith(only):
+            continue
         out = folder / name.replace(" ", "_")
         code, err = execute(revet, ["run", *words, "--data", str(data), "--out", str(out)])
         if program.error is not None:
@@ -152,6 +154,7 @@ def compare(run, other, array, got, want, tolerance):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--revet", required=True)
+    parser.add_argument("--only", default="", help="run only targets whose name starts so")
     parser.add_argument("files", nargs="+", type=pathlib.Path)
     arguments = parser.parse_args()
     revet = os.path.abspath(arguments.revet)
@@ -159,7 +162,7 @@ def main():
     for path in arguments.files:
         with tempfile.TemporaryDirectory() as temporary:
             try:
-                check(revet, Program(path), pathlib.Path(temporary))
+                check(revet, Program(path), pathlib.Path(temporary), arguments.only)
             except Failure as failure:
                 failures += 1
                 print(f"FAILED {path}: {failure}")

@@ -18,7 +18,7 @@ Program Decoder::decode() {
   const Signature signature = signature_of(module_);
   for (const DramArray& array : signature.arrays) {
     arrays_[array.value] = static_cast<std::uint32_t>(program_.written.size());
-    program_.written.push_back(array.written);
+    program_.written.push_back(false);  // until an op that writes it is met
   }
   const Op& main = *module_.find_func("main");
   program_.levels.emplace_back().op = &main;

@@ -123,6 +123,8 @@ void Decoder::decode_open(const Op& op, Code code, Mode mode) {
   program_.sites.push_back({&op, mode, type.element, type.size,
                             in_array ? array(op.operand(0)) : none, level(), is_shared(op)});
   if (in_array) {
+    const bool reads = mode == Mode::read_view || mode == Mode::read_it || mode == Mode::peek_it;
+    if (!reads) program_.written[program_.sites.back().array] = true;
     made.b = use(op.operand(1));
     if (op.operand(1)->type().is_signed()) made.flags |= Instr::signed_index;
   }
@@ -141,6 +143,8 @@ void Decoder::decode_element(const Op& op, Code load, Code store, Code atomic) {
   made.a = memory->type().kind == Kind::dram ? array(memory) : use(memory);
   made.b = use(op.operand(1));
   if (op.operand(1)->type().is_signed()) made.flags |= Instr::signed_index;
+  const bool writes = op.num_results() == 0 || op.has_attr("op");
+  if (writes && memory->type().kind == Kind::dram) program_.written[made.a] = true;
   if (op.has_attr("op")) {
     made.code = atomic;
     const Atomic kind = atomic_of(op);

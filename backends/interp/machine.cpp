@@ -271,10 +271,9 @@ void Machine::run() {
     const std::uint32_t place = at++;
     const Instr& in = code[place];
     if (steps++ == limit)
-      throw Error(Exit::unfinished, program_.origin[place]->loc(),
-                  "the program did not end within max-steps = " + std::to_string(limit) +
-                      " operations; it stood in line " +
-                      std::to_string(program_.origin[place]->loc().line));
+      throw Error(
+          Exit::unfinished, program_.origin[place]->loc(),
+          "the program did not end within max-steps = " + std::to_string(limit) + " operations");
     switch (in.code) {
       case Code::add: r[in.dst] = r[in.a] + r[in.b]; break;
       case Code::sub: r[in.dst] = r[in.a] - r[in.b]; break;

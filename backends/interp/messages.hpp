@@ -1,4 +1,5 @@
-/// The texts of the run-time errors, the same on every backend.
+/// The texts of the run-time errors; the runtime of emitted programs (runtime_ops.hpp) has the
+/// same.
 #pragma once
 
 #include <cstdint>

@@ -52,7 +52,7 @@ enum class Code : std::uint8_t {
   end_thread,     ///< of level a
   dram_load,
   dram_store,
-  dram_atomic,  ///< array a, index b, value c; cas: desired in dst2
+  dram_atomic,  ///< array a, index b, value c; cas: desired d
   sram_load,
   sram_store,
   sram_atomic,  ///< object a, index b, value c

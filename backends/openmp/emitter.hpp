@@ -13,6 +13,7 @@
 
 #include "names.hpp"
 #include "plan.hpp"
+#include "revet/diagnostics.hpp"
 #include "revet/scalar.hpp"
 #include "revet/signature.hpp"
 
@@ -47,8 +48,9 @@ class Code {
   void label(const std::string& text);
   void pragma(const std::string& text);
   void append(const Code& code);
+  void append_text(const std::string& text) { text_ += text; }
+  void open_silently() { ++depth_; }
   Code nested() const;
-  /// Takes back `comment` for the last line that is written.
   const std::string& text() const { return text_; }
   bool empty() const { return text_.empty(); }
   unsigned depth() const { return depth_; }
@@ -71,23 +73,29 @@ struct Level {
   unsigned loops = 0;     ///< C++ loops around the place, within the thread's body
   bool plain_end = false; ///< `continue` ends a thread
   std::string end_label;  ///< where a thread ends; empty until used
-  std::string pending;    ///< stack of pending threads
-  std::string record;     ///< type of its elements
-  std::vector<Variable*> saved;
-  std::vector<const Op*> sites;
-  std::vector<std::string> resume;      ///< their labels
+  std::map<const Op*, std::string> resume;  ///< labels behind the forks
   std::vector<std::string> declarations;
   std::vector<std::string> accumulators; ///< per result; empty where the result is unused
 };
 
+/// Pending threads of one foreach, or of main.
+struct ForkStack {
+  std::string name;
+  std::string record;                ///< type of its elements
+  std::vector<const Op*> sites;      ///< the forks
+  std::vector<Variable*> saved;      ///< what a pending thread keeps
+  std::vector<std::string> fields;   ///< where it does
+};
+
 /// The parallel loop around the place.
 struct Parallel {
+  const Op* op = nullptr;
   std::string failure;  ///< empty until used
   std::string failed_label;
   std::string iteration;
-  std::vector<std::string> stacks;  ///< declarations of the workers' own stacks
-  std::vector<std::string> stack_names;
-  bool counts_threads = false;
+  bool jumps = false;  ///< to failed_label
+  std::vector<std::string> stacks;  ///< of pending threads, one set per worker
+  bool region = false;              ///< the loop stands in a block of the parallel region
 };
 
 struct ArrayNames {
@@ -130,7 +138,6 @@ class Emitter {
   Expr as_number(const Value* v);  ///< exactly: its own type, or i64
   Expr as_unsigned(const Value* v);
   Expr as_bits(const Value* v);  ///< a 32-bit integer of either sign
-  Expr as_condition(const Value* v);
   Expr negated(const Expr& e);
   std::string condition(const Value* v, bool negate = false);
   std::string assignable(const Value* v, const Variable& to);
@@ -164,8 +171,14 @@ class Emitter {
   void finish_accumulators(const Op& op, Loop& loop);
   void loop_header(const Op& op, Loop& loop);
   void float_loop(const Op& op, Loop& loop);
+  void plain_loop(const Op& op, Loop& loop);
   void parallel_loop(const Op& op, Loop& loop);
-  void serial_loop(const Op& op, Loop& loop);
+  void open_region(const Op& op, Loop& loop);
+  void close_region();
+  void begin_iteration(const Loop& loop);
+  void end_iteration();
+  std::string clauses(const Op& op, const Loop& loop) const;
+  static bool counts_threads(const Op& op);
   void child(const Op& op, Loop& loop);
   void contribute(const Op& yield);
   bool can_use_simd(const Op& op) const;
@@ -174,7 +187,9 @@ class Emitter {
   std::string combine(const std::string& spelling, const std::string& acc, const Expr& e, Type type, C held);
 
   // fork.cpp
-  void prepare_forks(const Block& body);
+  static bool has_forks(const Block& body);
+  void declare_stack(const Op& op);
+  void prepare_forks(const Op& op);
   void fork(const Op& op);
   void resume_forks();
 
@@ -183,6 +198,7 @@ class Emitter {
   Expr load(const Op& op);
   void store(const Op& op);
   void atomic(const Op& op);
+  void open_brace(const Op& op);
   void open_sram(const Op& op);
   void open_view(const Op& op);
   void open_iterator(const Op& op);
@@ -190,7 +206,6 @@ class Emitter {
   void iter_store(const Op& op);
   void iter_next(const Op& op);
   void check(const Op& op);
-  void check_named(const Op& op, const std::string& index, const std::string& test);
   void raise(const Op& op, const char* fault, const std::string& name, const std::string& arguments);
   std::string data_of(const Value* dram);
   std::string size_of(const Value* dram);
@@ -211,13 +226,15 @@ class Emitter {
   std::vector<std::string> params_;
   std::vector<bool> param_used_;
   std::vector<ArrayNames> arrays_;
-  std::map<std::string, unsigned> array_index_;
+  std::unordered_map<const Value*, unsigned> array_index_;
   bool uses_workers_ = false;
   std::vector<Level> levels_;
+  std::map<const Op*, ForkStack> stacks_;
   std::optional<Parallel> parallel_;
   std::unordered_map<const Value*, std::string> memory_names_;
   std::unordered_map<const Value*, std::string> extents_;
-  std::unordered_map<const Value*, std::pair<std::string, bool>> checked_index_;
+  std::unordered_map<const Value*, std::string> tiles_;  ///< or the current value of a WriteIt
+  std::unordered_map<const Value*, std::string> checked_index_;
   std::vector<const Value*> braces_;  ///< memories whose C++ scope is open, where threads fork
   std::set<const Value*> closed_;
   std::uint32_t last_line_ = 0;

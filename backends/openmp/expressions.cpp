@@ -142,7 +142,7 @@ Expr Emitter::call(const std::string& function, std::vector<std::string> args, C
 }
 
 Expr Emitter::convert(const Expr& e, C type) {
-  if (e.type == type && !(e.literal && (type == C::u8 || type == C::i8))) return e;
+  if (e.type == type) return e;
   if (e.literal && type == C::u32) return unsigned_literal(static_cast<std::uint32_t>(e.number));
   return call(c_name(type), {e.text}, type);
 }
@@ -192,8 +192,6 @@ Expr Emitter::as_bits(const Value* v) {
   if (e.type == C::i64) return convert(e, C::u32);
   return e.type == C::boolean ? convert(e, C::i32) : e;
 }
-
-Expr Emitter::as_condition(const Value* v) { return value(v); }
 
 Expr Emitter::negated(const Expr& e) {
   if (e.literal) return bool_literal(e.number == 0);
@@ -424,7 +422,7 @@ Expr Emitter::select(const Op& op) {
 }
 
 Expr Emitter::expression_if(const Op& op) {
-  const Expr c = as_condition(op.operand(0));
+  const Expr c = value(op.operand(0));
   return conditional(c, value(op.body(0).terminator()->operand(0)),
                      value(op.body(1).terminator()->operand(0)), op.result()->type());
 }
@@ -442,11 +440,10 @@ Expr Emitter::conditional(const Expr& c, const Expr& a, const Expr& b, Type type
   Expr x = a, y = b;
   C held = a.type;
   if (type.is_integer() && type != type_i1 && (a.type != b.type || a.type == C::boolean)) {
-    const bool unsigned_ = a.type == C::u32 || b.type == C::u32;
-    const bool counter = a.type == C::i64 || b.type == C::i64;
-    held = unsigned_ ? C::u32 : counter ? C::i64 : C::i32;
+    const auto is_wide = [](const Expr& e) { return e.type == C::u32 || e.type == C::i64; };
+    held = is_wide(a) || is_wide(b) ? C::u32 : C::i32;
     const auto fit = [&](const Expr& e) {
-      const bool promotes = e.type != C::boolean && e.type != C::u32 && e.type != C::i64;
+      const bool promotes = e.type != C::boolean && !is_wide(e);
       return held == C::i32 && promotes ? e : convert(e, held);
     };
     x = fit(a);

@@ -328,6 +328,7 @@ class Liveness {
         plan_.owned.push_back(std::make_unique<Variable>());
         variable = plan_.owned.back().get();
         variable->type = values_[v]->type();
+        variable->held = c_type(variable->type);
       }
       variable->members.push_back(values_[v]);
       plan_.variables[values_[v]] = variable;

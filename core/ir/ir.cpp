@@ -103,10 +103,7 @@ std::unique_ptr<Op> Op::create(const OpInfo& info, Loc loc, std::span<Value* con
   return op;
 }
 
-Op::~Op() {
-  drop_operands();
-  regions_.clear();
-}
+Op::~Op() { drop_operands(); }
 
 const std::string& Op::name() const { return info_->name; }
 
@@ -146,11 +143,13 @@ void Op::erase_operand(unsigned i) {
 
 void Op::set_operands(std::span<Value* const> values) {
   const std::vector<Value*> copy(values.begin(), values.end());
-  drop_operands();
+  while (num_operands() > 0) erase_operand(num_operands() - 1);
   for (Value* v : copy) add_operand(v);
 }
 
 void Op::drop_operands() {
+  if (dropped_) return;
+  dropped_ = true;
   for (unsigned i = num_operands(); i-- > 0;) unlink(i);
   operands_.clear();
   use_slots_.clear();

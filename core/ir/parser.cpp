@@ -426,6 +426,11 @@ class Parser {
   Loc location() {
     shift();
     expect("(");
+    if (token_.kind == Token::word && token_.text == "unknown") {
+      shift();
+      expect(")");
+      return {};
+    }
     const Token file = expect(Token::string, "a file name");
     expect(":");
     const Token line = expect(Token::number, "a line");

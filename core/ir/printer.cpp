@@ -115,6 +115,8 @@ class Printer {
       out_ += " loc(";
       append_quoted(out_, file_name(loc.file));
       out_ += fmt::format(":{}:{})", loc.line, loc.col);
+    } else if (options_.locations) {
+      out_ += " loc(unknown)";
     }
     out_ += '\n';
   }

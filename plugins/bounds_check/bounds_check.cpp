@@ -1,16 +1,15 @@
 /// Marks every access that may be out of bounds as `checked`, so that emitted code verifies it.
 ///
-/// Before:                                               After:
-///   %s = mem.sram_alloc() : () -> (sram<i32, 8>)          %s = mem.sram_alloc() ..
-///   %x = mem.sram_load(%s, %two)                          %x = mem.sram_load(%s, %two)
-///   mem.dram_store(%a, %i, %x)                            mem.dram_store(%a, %i, %x) {checked =
-///   true}
+/// Before (%s is an sram<i32, 8>):         After:
+///   %x = mem.sram_load(%s, %two)            %x = mem.sram_load(%s, %two)
+///   mem.dram_store(%a, %i, %x)              mem.dram_store(%a, %i, %x) {checked = true}
 ///
 /// Algorithm: interval analysis on demand. The range of an index follows its definition: a
-/// constant, the index of a foreach within the ranges of its bounds, sums, minima, maxima, masks
-/// and casts of such; anything else has the range of its type. An access is left out if the range
-/// lies within the memory, whose size is known for SRAMs, views, iterators and arrays with a
-/// constant size. The depth of the search is bounded, so the whole is linear.
+/// constant, the index of a foreach within the ranges of its bounds, and sums, differences,
+/// products, minima, maxima, masks and casts of such; anything else has the range of its type. An
+/// access is left out if the range lies within the memory, whose size is known for SRAMs, views,
+/// iterators and arrays with a constant size. The depth of the search is bounded, so the whole is
+/// linear.
 ///
 /// Why here: behind the passes that give indices their final form (`canonicalize`), before adapters
 /// are lowered or code is emitted. The interpreter and the simulator check all accesses anyway.
@@ -81,6 +80,16 @@ Range range_of(const Value* v, unsigned depth) {
   if (def->is(ops::arith_add)) {
     const Range a = operand(0), b = operand(1);
     return held_by(t, {a.lo + b.lo, a.hi + b.hi});
+  }
+  if (def->is(ops::arith_sub)) {
+    const Range a = operand(0), b = operand(1);
+    return held_by(t, {a.lo - b.hi, a.hi - b.lo});
+  }
+  if (def->is(ops::arith_mul)) {
+    constexpr std::int64_t most = std::int64_t{1} << 31;  // the product of two fits 64 bits
+    const Range a = operand(0), b = operand(1);
+    if (a.lo < 0 || b.lo < 0 || a.hi > most || b.hi > most) return all;
+    return held_by(t, {a.lo * b.lo, a.hi * b.hi});
   }
   if (def->is(ops::arith_min)) {
     const Range a = operand(0), b = operand(1);

@@ -385,9 +385,14 @@ class Sweep {
     return made->result();
   }
 
-  /// A nameless value takes over the name of what it replaces.
+  /// A nameless value takes over the name of what it replaces; a constant that stands for several
+  /// variables has the name of none.
   static void replace(Value* old, Value* by) {
-    if (by->name().empty() && !constant_of(by)) by->set_name(old->name());
+    if (constant_of(by)) {
+      if (by->name() != old->name()) by->set_name({});
+    } else if (by->name().empty()) {
+      by->set_name(old->name());
+    }
     old->replace_all_uses_with(by);
   }
 

@@ -17,6 +17,7 @@
 /// value, or in an exit, which replaces the rest of the caller's block. Every exit that was copied
 /// ends the caller's thread: the views, iterators and SRAMs that this thread has open at the call
 /// are closed before it, the last opened first. A stack kept while walking the caller knows them.
+/// Functions that call functions twice grow as powers of two; `max-ops` makes that an error.
 ///
 /// Why here: first of all, since no other pass looks through a call.
 ///

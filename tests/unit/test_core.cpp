@@ -73,7 +73,7 @@ TEST_CASE("the ELF reader refuses damaged files wherever they are cut or changed
   for (std::size_t n = 1; n < file.size(); n = n * 5 / 4 + 1)
     CHECK_FALSE(read_plugin_sections(std::span(file).first(n)).error.empty());
   for (std::size_t at = 0; at < sizeof(Elf64_Ehdr); ++at) {
-    for (const std::uint8_t value : {0x00, 0x7F, 0xFF}) {
+    for (const std::uint8_t value : std::initializer_list<std::uint8_t>{0x00, 0x7F, 0xFF}) {
       std::vector<std::uint8_t> changed = file;
       changed[at] = value;
       CHECK_FALSE(read_plugin_sections(std::span(changed)).error.empty());

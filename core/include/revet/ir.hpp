@@ -234,6 +234,8 @@ class Op {
   void move_before(Op& other);
   /// Unlinks and destroys; results must have no uses.
   void erase();
+  /// Gives up every use, here and in the regions, as the first step of destruction; the op is good
+  /// for nothing else afterwards.
   void drop_operands();
 
  private:
@@ -257,6 +259,7 @@ class Op {
   Block* block_ = nullptr;
   Op* next_ = nullptr;
   Op* prev_ = nullptr;
+  bool dropped_ = false;
 };
 
 inline Block* Value::block() const { return op_ ? op_->block() : block_; }

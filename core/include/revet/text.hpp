@@ -1,7 +1,7 @@
 /// The text form of the IR (`.rir`), its parser, and the verifier.
 ///
 /// `%r, %s = name(%operands)[^bb1(%args)] {attr = value} ({^bb0(%x: i32): ..}) : (types) -> (types)
-/// loc("file":line:col)`. The parts in brackets, braces and parentheses after the operands are left
+/// loc("file":line:col)` or `loc(unknown)`. The parts in brackets, braces and parentheses after the operands are left
 /// out where empty. `//` starts a comment. A value keeps its source name; `.N` makes it unique.
 #pragma once
 

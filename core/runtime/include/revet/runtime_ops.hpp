@@ -87,6 +87,9 @@ inline void write(T* array, uint64_t size, uint64_t position, std::type_identity
 
 // --- views ----------------------------------------------------------------------------------------
 
+/// As a view's number of used elements: it must not be used in place.
+inline constexpr int64_t never = std::numeric_limits<int64_t>::max();
+
 /// The valid elements of a view: those of 0 .. min(n, valid)-1 that lie inside the array.
 struct Extent {
   int64_t base;   ///< position of element 0
@@ -159,14 +162,8 @@ inline void close_view(T* array, const Extent& at, const T* view, const T* tile)
 template <class T, uint64_t N>
 class Writer {
  public:
-  void open(T* array, uint64_t size, uint64_t position) {
-    array_ = array;
-    size_ = size;
-    base_ = position;
-    passed_ = 0;
-    done_ = false;
-    value_ = T{};
-  }
+  Writer(T* array, uint64_t size, uint64_t position)
+      : array_(array), size_(size), base_(position) {}
   void set(T value) { value_ = value; }
   /// Passes the current element; after the last one, stores what is left.
   void next(bool last) {
@@ -183,9 +180,9 @@ class Writer {
   }
 
  private:
-  T* array_ = nullptr;
-  uint64_t size_ = 0;
-  uint64_t base_ = 0;    ///< position of the tile
+  T* array_;
+  uint64_t size_;
+  uint64_t base_;        ///< position of the tile
   uint64_t passed_ = 0;  ///< elements of the tile
   T value_{};            ///< of the current element
   bool done_ = false;
