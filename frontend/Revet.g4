@@ -135,5 +135,5 @@ SPACE : [ \t\r\n\u000B\u000C]+ -> skip ;
 // An unclosed comment does not get here: source_text.cpp reports it and cuts the text.
 COMMENT : ('//' ~[\n]* | '/*' .*? '*/') -> skip ;
 
-// So that the lexer never fails; tokens.cpp reports it and drops it.
+// So that the lexer never fails. parse.cpp reports it, and the parser stumbles over it.
 STRAY : . ;

@@ -48,4 +48,9 @@ const char* spelling(MemoryForm form) {
   return "";
 }
 
+std::string with_article(MemoryForm form) {
+  if (form == MemoryForm::dram) return "a DRAM array";
+  return std::string(form == MemoryForm::sram ? "an " : "a ") + spelling(form);
+}
+
 }  // namespace revet::ast

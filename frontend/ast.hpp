@@ -33,6 +33,8 @@ enum class MemoryForm : std::uint8_t {
   dram, sram, read_view, write_view, modify_view, read_it, peek_read_it, write_it, manual_write_it,
 };
 const char* spelling(MemoryForm form);
+/// `a ReadView`, `an SRAM`, `a DRAM array`
+std::string with_article(MemoryForm form);
 inline bool is_view(MemoryForm f) {
   return f >= MemoryForm::read_view && f <= MemoryForm::modify_view;
 }
@@ -262,6 +264,7 @@ struct Item {
 };
 
 struct Ast {
+  FileId file = 0;
   std::string text;
   std::vector<Item> items;
   std::vector<std::string_view> broken_names;  ///< what broken text at file level may have declared

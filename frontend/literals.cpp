@@ -78,7 +78,7 @@ Literal parse_float(std::string_view text) {
 
 Literal parse_character(std::string_view text) {
   auto result = [](unsigned value) { return Literal{{Kind::u8}, value, {}, 0}; };
-  if (text.size() < 2 || text.back() != '\'') return wrong(0, "unterminated character literal");
+  if (text.size() < 2 || text.back() != '\'') return wrong(0, unterminated_character);
   std::string_view body = text.substr(1, text.size() - 2);
   if (body.empty()) return wrong(0, "empty character literal");
   if (body[0] != '\\') {
@@ -87,7 +87,7 @@ Literal parse_character(std::string_view text) {
   }
   constexpr std::string_view escapes = "ntr0\\'\"";
   constexpr std::string_view values("\n\t\r\0\\'\"", 7);
-  if (body.size() == 1) return wrong(0, "unterminated character literal");
+  if (body.size() == 1) return wrong(0, unterminated_character);
   if (body[1] == 'x') {
     if (body.size() != 4 || digit_value(body[2]) < 0 || digit_value(body[3]) < 0) {
       return wrong(1, "'\\x' in a character literal takes two hexadecimal digits");

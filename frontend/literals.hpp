@@ -16,6 +16,8 @@ struct Literal {
   unsigned error_at = 0; ///< the character that is wrong, from its start
 };
 
+inline constexpr const char* unterminated_character = "unterminated character literal";
+
 /// `text` is a NUMBER or CHARACTER of the grammar. A decimal literal without suffix just after a
 /// minus sign may be 2147483648, the int.
 Literal parse_literal(std::string_view text, bool after_minus);

@@ -31,24 +31,36 @@ std::size_t type_of(Mark mark) {
   return antlr4::Token::INVALID_TYPE;
 }
 
+std::string stray_message(std::string_view text, bool open_character) {
+  if (open_character) return unterminated_character;
+  if (text == "\"") return "there are no strings in the language";
+  auto c = static_cast<unsigned char>(text[0]);
+  return c < 0x20 || c == 0x7F ? fmt::format("unexpected character '\\x{:02x}'", c)
+                               : fmt::format("unexpected character '{}'", text);
+}
+
 /// Applies the marks; false where nesting is too deep.
 bool prepare_tokens(FileId file, std::string_view text, antlr4::CommonTokenStream& stream,
                     Diagnostics& diagnostics) {
   std::vector<Token> tokens;
   std::vector<antlr4::WritableToken*> originals;
+  antlr4::Token* quote = nullptr;  // of a string that is open
   for (antlr4::Token* t : stream.getTokens()) {
     auto* token = dynamic_cast<antlr4::WritableToken*>(t);
     if (t->getType() == antlr4::Token::EOF) continue;
-    if (t->getType() == RevetLexer::STRAY) {
-      token->setChannel(antlr4::Token::HIDDEN_CHANNEL);
-      unsigned char c = static_cast<unsigned char>(text[t->getStartIndex()]);
-      std::string shown = c == '"' ? "'\"': there are no strings"
-                          : c < 0x20 || c == 0x7F ? fmt::format("'\\x{:02x}'", c)
-                                                  : fmt::format("'{}'", static_cast<char>(c));
-      diagnostics.error(loc_of(file, t), "unexpected character " + shown);
-      continue;
+    std::string_view s = text_of(text, t);
+    bool in_string = quote && quote->getLine() == t->getLine();
+    if (!in_string) quote = nullptr;
+    bool open_character = s.front() == '\'' && parse_literal(s, false).error == unterminated_character;
+    if (in_string) {
+      if (s == "\"") quote = nullptr;
+      token->setType(P::STRAY);
+    } else if (t->getType() == P::STRAY || open_character) {
+      if (s == "\"") quote = t;
+      token->setType(P::STRAY);
+      diagnostics.error(loc_of(file, t), stray_message(s, open_character));
     }
-    tokens.push_back({text_of(text, t), loc_of(file, t), Mark::none});
+    tokens.push_back({s, loc_of(file, t), Mark::none});
     originals.push_back(token);
   }
   mark_tokens(tokens);
@@ -674,6 +686,7 @@ class Builder {
 
 std::unique_ptr<ast::Ast> parse(FileId file, std::string source, Diagnostics& diagnostics) {
   auto ast = std::make_unique<ast::Ast>();
+  ast->file = file;
   ast->text = std::move(source);
   std::size_t errors_before = diagnostics.error_count();
 

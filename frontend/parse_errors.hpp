@@ -3,6 +3,7 @@
 /// Recovery resumes at the end of the broken statement, or of the broken item at file level.
 #pragma once
 
+#include <algorithm>
 #include <map>
 
 #include <fmt/core.h>
@@ -127,13 +128,14 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
   void sync(antlr4::Parser* parser) override {
     if (!diagnostics_) return;
     auto* context = parser->getContext();
+    choice_ = {parser->getState(), parser->getCurrentToken()->getTokenIndex(), context};
     std::size_t rule = context->getRuleIndex();
     if (rule == P::RuleFile) {
       while (!begins_item(la(parser, 1)) && la(parser, 1) != antlr4::Token::EOF) {
         antlr4::Token* t = parser->getCurrentToken();
         if (t->getType() == type("'}'")) {
           error(t, "'}' without a '{'");
-        } else {
+        } else if (t->getType() != P::STRAY) {
           Expected expected;
           expected.declaration = true;
           error(t, expected_message(expected, {}, text_of(text_, t)));
@@ -156,7 +158,7 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
       const auto& vocabulary = vocabulary_;
       for (std::size_t i = 1; i <= P::STRAY; ++i) types_[vocabulary.getDisplayName(i)] = i;
     }
-    return types_.at(display);
+    return types_.find(std::string_view(display))->second;
   }
 
   void error(antlr4::Token* at, std::string message) {
@@ -167,6 +169,11 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
   Expected expected_at(antlr4::Parser* parser) const {
     Expected result;
     antlr4::misc::IntervalSet set = parser->getExpectedTokens();
+    // What could have stood here but was optional counts too. (A block wants its end.)
+    bool block_end = set.contains(static_cast<ssize_t>(close_brace_));
+    if (!block_end && choice_.context == parser->getContext() && choice_.token == parser->getCurrentToken()->getTokenIndex()) {
+      set.addAll(parser->getATN().getExpectedTokens(choice_.state, choice_.context));
+    }
     bool expression = set.contains(ssize_t{P::NUMBER});
     result.declaration = set.contains(ssize_t{P::CONST}) && !set.contains(ssize_t{P::IF});
     result.statement = set.contains(ssize_t{P::IF});
@@ -186,8 +193,13 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
         result.name = true;
       } else if (shown.front() == '\'') {
         result.tokens.push_back(shown);
+      } else if (token == P::TO || token == P::BY || token == P::REDUCE) {
+        result.tokens.emplace_back(token == P::TO ? "'to'" : token == P::BY ? "'by'" : "'reduce'");
       }
     }
+    // Another declarator is possible, but hardly what is missing.
+    auto has = [&](const char* t) { return std::find(result.tokens.begin(), result.tokens.end(), t) != result.tokens.end(); };
+    if (has("';'")) result = Expected{false, false, false, false, false, false, {"';'"}};
     return result;
   }
 
@@ -213,26 +225,35 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
   }
 
   void report(antlr4::Parser* parser, antlr4::Token* found) {
+    if (found->getType() == P::STRAY) return;  // reported with the tokens
     Expected expected = expected_at(parser);
     auto* context = parser->getContext();
     std::string_view shown = text_of(text_, found);
     std::string message = expected_message(expected, before(parser), shown);
     Loc loc = loc_of(file_, found);
     antlr4::Token* previous = lt(parser, -1);
+    if (context->getRuleIndex() == P::RuleParameters && is_memory_word(shown)) {
+      message = "memory cannot be passed to a function; functions use DRAM arrays by their names";
+    }
     if (context->getRuleIndex() == P::RuleForeachRest &&
         (expected.type || expected.name || expected.only("'=>'")) && !expected.expression) {
       message = fmt::format("expected the index of foreach, as in 'int i =>', found {}",
                             shown.empty() ? "end of file" : fmt::format("'{}'", shown));
     }
-    if (expected.only("';'") && previous && ends_line_before(parser, found)) {
+    bool reduction = context->getRuleIndex() == P::RuleForeachRest && lt(parser, -2) && lt(parser, -2)->getType() == P::REDUCE;
+    if (reduction) message = fmt::format("'{}' is no reduction; there are + * & | ^ min max && ||", shown);
+    bool at_end = found->getType() == antlr4::Token::EOF;
+    if (previous && (at_end || (expected.only("';'") && ends_line_before(parser, found)))) {
       Loc end = loc_of(file_, previous);
       loc = {file_, end.line, end.col + end.length, 1};
     }
     Diagnostic& d = diagnostics_->error(loc, std::move(message));
     if (expected.name && is_reserved(shown)) {
       d.note(loc, fmt::format("'{}' is a reserved word", shown));
-    } else if (context->getRuleIndex() == P::RuleParameters && is_memory_word(shown)) {
-      d.note(loc, "memory cannot be passed; functions use DRAM arrays by their names");
+    }
+    bool comparison = shown == "<" || shown == ">" || shown == "<=" || shown == ">=" || shown == "<<" || shown == ">>";
+    if (context->getRuleIndex() == P::RuleMemory && comparison) {
+      d.note(loc, "between '<' and '>', comparisons and shifts need parentheses");
     }
     for (const char* pair : {"()", "[]", "{}"}) {
       if (!expected.only(fmt::format("'{}'", pair[1]))) continue;
@@ -257,9 +278,13 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
   bool at_item(antlr4::Parser* parser) {
     std::size_t first = la(parser, 1);
     if (!begins_item(first)) return false;
+    antlr4::Token* t = lt(parser, 1);
+    antlr4::Token* previous = lt(parser, -1);
+    if (t->getCharPositionInLine() == 0) return true;
     bool function = first == P::TYPE && la(parser, 2) == P::IDENT && la(parser, 3) == type("'('");
-    bool dram = first == P::MEMORY && text_of(text_, lt(parser, 1)) == "DRAM";
-    return function || dram || lt(parser, 1)->getCharPositionInLine() == 0;
+    bool dram = first == P::MEMORY && text_of(text_, t) == "DRAM";
+    std::string_view end = previous ? text_of(text_, previous) : ";";
+    return (function || dram) && (end == ";" || end == "}" || ends_line_before(parser, t));
   }
 
   static bool begins_statement(std::size_t t) {
@@ -312,7 +337,7 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
           d.note(loc_of(file_, previous), "this ';' is an empty statement, which ends the 'if'");
         }
         if (diagnostics_->full()) throw Stop{};
-      } else {
+      } else if (next != P::STRAY) {
         Expected expected;
         expected.statement = true;
         error(t, expected_message(expected, {}, text_of(text_, t)));
@@ -334,43 +359,54 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
     } while (depth > 0);
   }
 
+  /// Opening less closing brackets from `start` to the current token.
+  int open_since(antlr4::Parser* parser, antlr4::Token* start, const char* open, const char* close) {
+    int depth = 0;
+    for (std::size_t i = start->getTokenIndex(); i < parser->getCurrentToken()->getTokenIndex(); ++i) {
+      std::size_t t = parser->getTokenStream()->get(i)->getType();
+      depth += (t == type(open)) - (t == type(close));
+      if (open[1] == '(') depth += t == P::CAST_OPEN;
+    }
+    return depth;
+  }
+
+  /// Consumes what is left of a statement that began at `start`.
   void skip_statement(antlr4::Parser* parser, antlr4::Token* start) {
     bool is_for = start->getType() == P::FOR;
     bool is_do = start->getType() == P::DO;
-    int parentheses = 0;
-    for (std::size_t i = start->getTokenIndex(); is_for && i < parser->getCurrentToken()->getTokenIndex(); ++i) {
-      std::size_t t = parser->getTokenStream()->get(i)->getType();
-      parentheses += (t == type("'('") || t == P::CAST_OPEN) - (t == type("')'"));
-    }
+    // Only in the header of a for does a `;` in parentheses not end the statement.
+    int parentheses = is_for ? open_since(parser, start, "'('", "')'") : 0;
+    int braces = open_since(parser, start, "'{'", "'}'");
     for (;;) {
       antlr4::Token* t = parser->getCurrentToken();
       std::size_t next = t->getType();
-      if (next == antlr4::Token::EOF || next == type("'}'")) return;
-      if (begins_statement(next) && parentheses == 0 && ends_line_before(parser, t) && t != start) return;
+      if (next == antlr4::Token::EOF) return;
+      if (next == type("'}'")) {
+        if (braces <= 0) return;
+        --braces;
+      } else if (braces <= 0 && begins_statement(next) && parentheses == 0 && ends_line_before(parser, t) && t != start) {
+        return;
+      }
+      bool closed = next == type("'}'") && braces == 0;
       if (next == type("'{'")) {
         skip_braces(parser);
-        if (la(parser, 1) == P::ELSE || la(parser, 1) == P::ELSE_IF) {
-          parser->consume();
-        } else if (!(is_do && la(parser, 1) == P::WHILE)) {
-          return;
-        }
-        continue;
-      }
-      parser->consume();
-      if (is_for) parentheses += (next == type("'('") || next == P::CAST_OPEN) - (next == type("')'"));
-      if (next == type("';'") && parentheses <= 0) {
-        if (la(parser, 1) != P::ELSE && la(parser, 1) != P::ELSE_IF) return;
+        closed = braces <= 0;
+      } else {
         parser->consume();
+      }
+      if (is_for) parentheses += (next == type("'('") || next == P::CAST_OPEN) - (next == type("')'"));
+      bool ended = closed || (next == type("';'") && parentheses <= 0 && braces <= 0);
+      if (!ended) continue;
+      if (la(parser, 1) == P::ELSE || la(parser, 1) == P::ELSE_IF) {
+        parser->consume();
+      } else if (!(closed && is_do && la(parser, 1) == P::WHILE)) {
+        return;
       }
     }
   }
 
   void skip_item(antlr4::Parser* parser, antlr4::Token* start) {
-    int depth = 0;
-    for (std::size_t i = start->getTokenIndex(); i < parser->getCurrentToken()->getTokenIndex(); ++i) {
-      std::size_t t = parser->getTokenStream()->get(i)->getType();
-      depth += (t == type("'{'")) - (t == type("'}'"));
-    }
+    int depth = open_since(parser, start, "'{'", "'}'");
     for (;;) {
       antlr4::Token* t = parser->getCurrentToken();
       std::size_t next = t->getType();
@@ -386,7 +422,13 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
   std::string_view text_;
   Diagnostics* diagnostics_;  ///< null in the first try
   antlr4::dfa::Vocabulary vocabulary_ = RevetLexer(nullptr).getVocabulary();
-  std::map<std::string, std::size_t> types_;
+  std::map<std::string, std::size_t, std::less<>> types_;
+  std::size_t close_brace_ = type("'}'");
+  struct {
+    std::size_t state = 0;
+    std::size_t token = 0;
+    ParserRuleContext* context = nullptr;
+  } choice_;                    ///< the last place where something optional could stand
   bool reported_ = false;       ///< the error that is on its way was reported
   bool end_reported_ = false;   ///< the end of the file was reported as too early
   bool missing_brace_ = false;  ///< on the way out of a function that is not closed

@@ -24,7 +24,7 @@ void Sema::run() {
   }
   check_calls();
   if (!main_ && !ast_.broken) {
-    error(Loc{}, "the program has no 'main'");
+    error({ast_.file, 1, 1, 0}, "the program has no 'main'");
   }
 }
 
@@ -90,10 +90,6 @@ ast::Symbol* Sema::find(std::string_view name) const {
 }
 
 void Sema::undeclared(std::string_view name, Loc loc, bool called) {
-  if (name == "pragma" && called) {
-    error(loc, "a pragma must come first in its block");
-    return;
-  }
   std::vector<std::string> candidates;
   for (const auto& [known, symbols] : visible_) {
     if (!symbols.empty() && symbols.back()->kind != SymbolKind::unknown) candidates.emplace_back(known);
@@ -112,6 +108,10 @@ void Sema::undeclared(std::string_view name, Loc loc, bool called) {
     for (const auto& [local, place] : function_->locals) {
       if (local != name) continue;
       bool later = place.line > loc.line || (place.line == loc.line && place.col >= loc.col);
+      if (name == declaring_) {
+        d.note(place, "a name is not visible in its own initial value");
+        break;
+      }
       d.note(place, later ? "declared only here: a name is visible from its declaration on"
                           : "declared here, in a block that has ended");
       break;

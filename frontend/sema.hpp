@@ -145,6 +145,7 @@ class Sema {
   std::vector<ast::Function*> call_path_;
   std::vector<const Symbol*> open_memory_;
   std::vector<Frame> frames_;
+  std::string_view declaring_;             ///< the variable whose initial value is checked
   ast::Function* function_ = nullptr;
   ast::Function* main_ = nullptr;
   const ast::Foreach* thread_ = nullptr;

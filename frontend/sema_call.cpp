@@ -64,6 +64,10 @@ void Sema::call(Expr& e) {
     builtin(e);
     return;
   }
+  if (!s && e.name == "pragma") {
+    error(e.loc, "a pragma must come first in its block");
+    return;
+  }
   bool good = true;
   for (Expr* x : e.operands) good = value(*x) && good;
   if (!s) {
@@ -155,8 +159,8 @@ void Sema::atomic(Expr& e) {
   if (good) {
     const Symbol& s = *element.operands[0]->symbol;
     if (s.form != ast::MemoryForm::dram && s.form != ast::MemoryForm::sram) {
-      error(element.loc, fmt::format("'{}' needs an element of DRAM or SRAM, but '{}' is a {}", e.name, s.name,
-                                     ast::spelling(s.form)))
+      error(element.loc, fmt::format("'{}' needs an element of DRAM or SRAM, but '{}' is {}", e.name, s.name,
+                                     ast::with_article(s.form)))
           .note(s.loc, "declared here");
       good = false;
     } else if (s.element != type_i32 && s.element != type_u32) {

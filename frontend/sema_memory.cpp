@@ -23,7 +23,7 @@ void Sema::memory(ast::MemoryDecl& m, bool at_file_level) {
   };
   if (dram != at_file_level) {
     wrong(m.loc, dram ? "DRAM arrays are declared at file level, outside of functions"
-                      : fmt::format("a {} is declared inside a function, not at file level", form));
+                      : fmt::format("{} is declared inside a function, not at file level", ast::with_article(m.form)));
   }
   if (typed && !m.element_loc.known()) wrong(m.loc, fmt::format("{} needs an element type, as in '{}'", form, dram ? "DRAM<int> a;" : "SRAM<int, 16> a;"));
   if (typed && m.element == type_void && m.element_loc.known()) wrong(m.element_loc, "elements cannot have type 'void'");
@@ -34,8 +34,8 @@ void Sema::memory(ast::MemoryDecl& m, bool at_file_level) {
                       : fmt::format("{} needs one size, as in '{}'", form,
                                     typed ? "SRAM<int, 16> a;" : fmt::format("{}<16> {}(..)", form, m.name)));
   }
-  if (m.size && !dram) wrong(m.size->loc, fmt::format("the size of a {} stands in '< >'", form));
-  if (typed && m.has_args) wrong(m.name_loc, fmt::format("a {} takes no arguments", form));
+  if (m.size && !dram) wrong(m.size->loc, fmt::format("the size of {} stands in '< >'", ast::with_article(m.form)));
+  if (typed && m.has_args) wrong(m.name_loc, fmt::format("{} takes no arguments", ast::with_article(m.form)));
   if (!typed && !m.has_args) {
     wrong(m.name_loc, fmt::format("a {} needs its array and {}, as in '{}({}, 0)'", form,
                                   ast::is_view(m.form) ? "base" : "position", m.name, "array"));
@@ -51,7 +51,7 @@ void Sema::memory(ast::MemoryDecl& m, bool at_file_level) {
   std::int64_t size = 0;
   if (good) {
     Expr& n = *m.template_args[0];
-    auto constant = constant_integer(n, fmt::format("the size of a {}", form).c_str());
+    auto constant = constant_integer(n, fmt::format("the size of {}", ast::with_article(m.form)).c_str());
     size = constant.value_or(0);
     good = constant.has_value();
     if (typed) {
@@ -93,7 +93,7 @@ void Sema::memory_arguments(ast::MemoryDecl& m) {
     Symbol* array = x.kind == ExprKind::name ? memory_named(x) : nullptr;
     if (x.kind != ExprKind::name && value(x)) error(x.loc, fmt::format("the first argument of a {} is the name of a DRAM array", form));
     if (array && array->form != MemoryForm::dram) {
-      error(x.loc, fmt::format("a {} needs a DRAM array, but '{}' is a {}", form, array->name, ast::spelling(array->form)))
+      error(x.loc, fmt::format("a {} needs a DRAM array, but '{}' is {}", form, array->name, ast::with_article(array->form)))
           .note(array->loc, "declared here");
       x.type = ast::error_type;
     }
@@ -137,9 +137,9 @@ void Sema::index(Expr& e) {
   if (good && k.constant && s->form != MemoryForm::dram) {
     std::int64_t at = integer_of(k);
     if (at < 0 || at >= std::int64_t{s->size}) {
-      error(k.loc, fmt::format("index {} is outside of the {} '{}' of {} elements", at, ast::spelling(s->form), s->name, s->size))
+      diagnostics_.warning(k.loc, "bounds", fmt::format("index {} is outside of the {} '{}' of {} elements", at,
+                                                        ast::spelling(s->form), s->name, s->size))
           .note(s->loc, "declared here");
-      return;
     }
   }
   if (good) e.type = s->element;
@@ -156,7 +156,7 @@ ast::Symbol* Sema::iterator_named(Expr& e, const char* use) {
   }
   if (!s || !e.type.is_memory() || !ast::is_iterator(s->form)) {
     Diagnostic& d = error(e.loc, s && e.type.is_memory()
-                                     ? fmt::format("{} needs an iterator, but '{}' is a {}", use, s->name, ast::spelling(s->form))
+                                     ? fmt::format("{} needs an iterator, but '{}' is {}", use, s->name, ast::with_article(s->form))
                                      : fmt::format("{} needs the name of an iterator; there are no pointers", use));
     if (s) d.note(s->loc, "declared here");
     return nullptr;

@@ -72,11 +72,13 @@ void Sema::declaration(Stmt& s) {
   bool good = s.type != type_void;
   for (ast::Declarator& d : s.declarators) {
     if (d.init) {
+      declaring_ = d.name;
       if (is_fork(*d.init)) {
         fork(*d.init);
       } else {
         value(*d.init);
       }
+      declaring_ = {};
       if (good) check_conversion(*d.init, s.type);
     }
     d.symbol = declare(good ? SymbolKind::variable : SymbolKind::unknown, d.name, d.loc);

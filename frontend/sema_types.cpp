@@ -52,7 +52,7 @@ bool Sema::value(Expr& e) {
   if (e.type.is_scalar()) return true;
   if (e.type.is_memory() && e.symbol) {
     bool iterator = ast::is_iterator(e.symbol->form);
-    error(e.loc, fmt::format("'{}' is a {}, not a value; {}", e.symbol->name, ast::spelling(e.symbol->form),
+    error(e.loc, fmt::format("'{}' is {}, not a value; {}", e.symbol->name, ast::with_article(e.symbol->form),
                              iterator ? fmt::format("read it as '*{}'", e.symbol->name)
                                       : fmt::format("use an element of it, as in '{}[0]'", e.symbol->name)))
         .note(e.symbol->loc, "declared here");

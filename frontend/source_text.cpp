@@ -1,6 +1,7 @@
 /// Checks the bytes of a source file once, so that the lexer sees ASCII only and never fails.
 #include "source_text.hpp"
 
+#include <cctype>
 #include <cstdint>
 #include <fmt/core.h>
 
@@ -82,16 +83,20 @@ class Scanner {
     bool in_comment = state_ == State::line_comment || state_ == State::block_comment;
     if (c.value == byte_order_mark) {
       diagnostics_.error(here(), "byte-order mark after the start of the file");
-    } else if (!in_comment) {
+    } else if (!in_comment && !after_non_ascii_) {
       diagnostics_.error(here(), fmt::format("unexpected character '{}': only comments may hold "
                                              "characters outside of ASCII",
                                              bytes_.substr(at_, c.length)));
     }
     at_ += c.length;
-    put(in_comment ? '?' : ' ');
+    // As a letter it keeps a name together, for later messages.
+    bool in_name = !out_.empty() && (std::isalnum(static_cast<unsigned char>(out_.back())) || out_.back() == '_');
+    put(in_comment ? '?' : in_name && c.value != byte_order_mark ? '_' : ' ');
+    after_non_ascii_ = true;
   }
 
   void ascii(char c) {
+    after_non_ascii_ = false;
     char next = at_ + 1 < bytes_.size() ? bytes_[at_ + 1] : '\0';
     bool pair = false;  // this character and the next belong together
     switch (state_) {
@@ -140,6 +145,7 @@ class Scanner {
   std::uint32_t line_ = 1;
   std::uint32_t col_ = 1;
   State state_ = State::code;
+  bool after_non_ascii_ = false;
   Loc comment_;
   std::size_t comment_at_ = 0;
 };

@@ -2,9 +2,38 @@
 
 namespace revet::openmp {
 
+namespace {
+
+constexpr std::size_t columns = 100;
+
+/// Where to break a line of code that is too long: after the last blank that is in no string and in
+/// no comment; 0 where there is none.
+std::size_t break_of(const std::string& text, std::size_t room) {
+  bool quoted = false;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < text.size() && i < room; ++i) {
+    if (text[i] == '"' && (i == 0 || text[i - 1] != '\\')) quoted = !quoted;
+    if (!quoted && text.compare(i, 2, "//") == 0) return 0;
+    if (!quoted && text[i] == ' ' && i > 20) at = i;
+  }
+  return at;
+}
+
+}  // namespace
+
 void Code::line(const std::string& text) {
-  text_.append(2 * depth_, ' ');
-  (text_ += text) += '\n';
+  std::string rest = text;
+  std::size_t indent = 2 * depth_;
+  while (indent + rest.size() > columns) {
+    const std::size_t at = indent + 40 < columns ? break_of(rest, columns - indent) : 0;
+    if (at == 0) break;
+    text_.append(indent, ' ');
+    (text_ += rest.substr(0, at)) += '\n';
+    rest.erase(0, at + 1);
+    if (indent == 2 * depth_) indent += 4;
+  }
+  text_.append(indent, ' ');
+  (text_ += rest) += '\n';
   ++lines_;
 }
 

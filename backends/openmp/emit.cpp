@@ -167,7 +167,11 @@ std::string prologue(const Op& main, const Emitter& emitter, const Signature& si
     if (names.uses_size)
       text += "  const uint64_t " + names.size + " = " + bytes + " / sizeof(" + element + ");\n";
   }
-  if (!missing.empty()) text += "  if (" + missing + ") return " + context + "->error;\n";
+  if (!missing.empty()) {
+    Code test;
+    test.line("if (" + missing + ") return " + context + "->error;");
+    text += test.text();
+  }
   if (emitter.uses_workers())
     text += "  const int " + emitter.workers_name + " = revet::host_threads(" + context + ");\n";
   else

@@ -70,6 +70,7 @@ struct Level {
   const Op* op = nullptr;
   bool parallel = false;  ///< runs inside a parallel region
   bool forks = false;     ///< then variables are declared at the thread's start, for gotos
+  std::size_t scope = 1;  ///< depth of the scope of its body
   unsigned loops = 0;     ///< C++ loops around the place, within the thread's body
   bool plain_end = false; ///< `continue` ends a thread
   std::string end_label;  ///< where a thread ends; empty until used

@@ -311,6 +311,9 @@ Expr Emitter::integer_arith(const Op& op, Scalar s) {
         return binary(a, symbol(s), b, prec_of(s), C::boolean);
       }
       Expr a = as_bits(x), b = as_bits(y);
+      const bool all_ones = b.literal && static_cast<std::uint32_t>(b.number) == ~0u;
+      if (s == Scalar::xor_ && all_ones)
+        return {"~" + wrap_if(a.text, a.prec < Prec::unary), Prec::unary, a.type == C::u32 ? C::u32 : C::i32};
       const bool is_unsigned = a.type == C::u32 || b.type == C::u32;
       if (is_unsigned && a.literal) a = convert(a, C::u32);
       if (is_unsigned && b.literal) b = convert(b, C::u32);

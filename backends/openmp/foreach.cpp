@@ -64,6 +64,8 @@ std::string Emitter::combine(const std::string& r, const std::string& acc, const
   };
   if (r == "min" || r == "max")
     return acc + " = std::" + r + "(" + acc + ", " + convert(e, held).text + ");";
+  if ((r == "+" || r == "*") && held == C::i32)
+    return acc + " " + r + "= " + convert(e, C::u32).text + ";";
   if (r == "&&" || r == "||") return acc + (r == "&&" ? " &= " : " |= ") + e.text + ";";
   if (type.is_float() && r == "*") return acc + " *= " + e.text + ";";
   return acc + " " + r + "= " + text() + ";";
@@ -119,8 +121,9 @@ void Emitter::begin_accumulators(const Op& op, Loop& loop) {
     Variable* variable = plan_.variable(result);
     const C held = loop.held.back();
     const bool narrow = result->type().is_integer() && result->type().bits() < 32 && held != C::boolean;
-    if (variable->members.size() == 1 && !narrow && variable->name.empty() && !level().forks) {
-      variable->held = held;
+    const bool own = variable->members.size() == 1 && variable->name.empty() && !level().forks;
+    if (own && !narrow) variable->held = held;
+    if (variable->held == held && !narrow) {
       declare(*variable, identity(op, i, held));
       loop.totals[i] = variable->name;
     } else {
@@ -211,6 +214,7 @@ void Emitter::foreach(const Op& op) {
   Loop loop = prepare_loop(op);
   code_.line(threads_name + " += " + loop.count + ";");
   begin_accumulators(op, loop);
+  declare_before(op);
   if (!parallel_ && !loop.parallel && has_forks(op.body())) declare_stack(op);
   if (loop.parallel)
     parallel_loop(op, loop);
@@ -259,6 +263,7 @@ void Emitter::child(const Op& op, Loop& loop) {
   Code outer = code_;
   code_ = outer.nested();
   scopes.open();
+  level().scope = scopes.depth();
   block(op.body());
   scopes.close();
   Code body = code_;

@@ -191,7 +191,7 @@ void Emitter::check(const Op& op) {
   const bool at_hand = plan_.variable(i) && plan_.variable(i)->name == name;
   if (!e.literal && !at_hand) {
     // Used by the test, the message and the access.
-    name = scopes.declare("index");
+    name = scopes.declare("index", level().forks ? level().scope : scopes.depth());
     const std::string type = c_name(e.type);
     if (level().forks)
       level().declarations.push_back(type + " " + name + " = 0;");

@@ -66,13 +66,13 @@ void Scopes::close() {
   scopes_.pop_back();
 }
 
-std::string Scopes::declare(std::string_view wish) {
+std::string Scopes::declare(std::string_view wish, std::size_t depth) {
   const std::string base = safe_identifier(wish);
   std::string name = base;
   for (unsigned n = 2; visible_.count(name) != 0; ++n)
     name = base + (base.ends_with('_') ? "" : "_") + std::to_string(n);
   visible_.insert(name);
-  scopes_.back().push_back(name);
+  scopes_[depth - 1].push_back(name);
   return name;
 }
 

@@ -21,8 +21,11 @@ class Scopes {
   Scopes() { open(); }
   void open() { scopes_.emplace_back(); }
   void close();
-  /// A new name in the innermost scope, made from `wish`.
-  std::string declare(std::string_view wish);
+  /// Number of scopes that are open.
+  std::size_t depth() const { return scopes_.size(); }
+  /// A new name in the innermost scope, or in the `depth`th, made from `wish`.
+  std::string declare(std::string_view wish) { return declare(wish, depth()); }
+  std::string declare(std::string_view wish, std::size_t depth);
   /// A new name that is not used anywhere else in the function, for labels.
   std::string label(std::string_view wish);
 

@@ -128,24 +128,27 @@ class ViewUse {
   /// Finds what the loops use of a view.
   void view(Op& open) {
     Adapter& adapter = adapters_.at(&open);
+    if (open.num_operands() > 2 && open.operand(2)->def() && open.operand(2)->name().empty())
+      open.operand(2)->set_name(open.str_attr("name") + "_valid");
     const std::int64_t size = open.result()->type().size;
     Value* count = nullptr;
+    std::string index_name;
     std::int64_t scale = 0, offset = 0, constant = 0;
     for (const Use& use : open.result()->uses()) {
       if (!use.op->is(mem_view_load) && !use.op->is(mem_view_store)) continue;
       const Value* k = use.op->operand(1);
       const Range r = ranges_.of(k);
-      if (r.within(0, size - 2)) {
+      Affine a;
+      const bool by_loop = affine(k, a) && a.foreach && a.scale > 0 && from_zero(*a.foreach) && a.offset >= 0;
+      Value* n = by_loop ? a.foreach->operand(1) : nullptr;
+      if (!by_loop || constant_op(n) || (count && n != count)) {
+        if (!r.within(0, size - 1)) return;
         constant = std::max(constant, r.hi + 1);
         continue;
       }
-      Affine a;
-      if (!affine(k, a) || !a.foreach || a.scale <= 0 || !from_zero(*a.foreach) || a.offset < 0)
-        return;
       // The last index is scale * (count - 1) + offset.
-      Value* n = a.foreach->operand(1);
-      if (count && n != count) return;
       count = n;
+      index_name = a.foreach->body().arg(0)->name();
       scale = std::max(scale, a.scale);
       offset = std::max(offset, a.offset);
     }
@@ -154,6 +157,7 @@ class ViewUse {
       return;
     }
     if (!hoist(*count, open)) return;
+    if (count->name().empty() && !constant_op(count)) count->set_name(index_name + "_count");
     adapter.count = count;
     adapter.scale = scale;
     adapter.offset = offset + 1 - scale;

@@ -68,6 +68,8 @@ Range Ranges::unwrapped(const Op& op, unsigned depth) {
   std::int64_t n = 0;
   if (op.is(ops::arith_shl) && is_constant(op.operand(1), n))
     return {a.lo * (std::int64_t{1} << (n & 31)), a.hi * (std::int64_t{1} << (n & 31))};
+  if (op.is(ops::arith_shl) && a.lo >= 0 && b.within(0, 31))
+    return {a.lo << b.lo, a.hi << b.hi};
   return {INT64_MIN, INT64_MAX};
 }
 
@@ -123,6 +125,10 @@ Range Ranges::compute(const Value* v, unsigned depth) {
   if (def->is(ops::arith_shr) && is_constant(def->operand(1), n)) {
     const Range a = operand(0);
     return {a.lo >> (n & 31), a.hi >> (n & 31)};
+  }
+  if (def->is(ops::arith_shr)) {
+    const Range a = operand(0);
+    if (a.lo >= 0) return {0, a.hi};
   }
   if (def->is(ops::arith_popcount) || def->is(ops::arith_clz) || def->is(ops::arith_ctz))
     return {0, 32};

@@ -41,7 +41,7 @@ void Emitter::declare(Variable& variable, const std::string& initial) {
   if (variable.name.empty()) {
     const std::string hint = variable.hint.empty() ? "t" : variable.hint;
     if (level().forks) {
-      variable.name = scopes.declare(hint);
+      variable.name = scopes.declare(hint, level().scope);
       level().declarations.push_back(std::string(c_name(variable.held)) + " " + variable.name + " = " +
                                      (variable.held == C::boolean ? "false" : "0") + ";");
     } else {
@@ -64,6 +64,8 @@ void Emitter::declare_before(const Op& op) {
 /// The op's result gets its value.
 void Emitter::define(const Op& op, const Expr& e) {
   Variable* variable = plan_.variable(op.result());
+  // A number that comes from a loop's counter stays as wide, so that loops can be vectorised.
+  if (e.type == C::i64 && variable->constant && !level().forks) variable->held = C::i64;
   const bool same = e.type == variable->held || e.literal;
   const bool both_32 =
       (e.type == C::i32 || e.type == C::u32 || e.type == C::u8 || e.type == C::u16 || e.type == C::i8 ||
@@ -192,8 +194,8 @@ void Emitter::statement(const Op& op) {
   }
   if (op.is(thread_while)) return while_statement(op);
   if (op.is(thread_if)) return if_statement(op);
-  declare_before(op);
   if (op.is(thread_foreach)) return foreach(op);
+  declare_before(op);
   if (op.is(thread_fork)) return fork(op);
   if (op.name().starts_with("mem.")) return memory(op);
   if (op.name().starts_with("arith.")) {
@@ -210,9 +212,9 @@ void Emitter::if_statement(const Op& op) {
   // Where one arm only yields values that are at hand, a variable starts with them.
   unsigned simple = 2;
   const auto only_yields = [&](unsigned r) {
-    return std::all_of(op.body(r).begin(), op.body(r).end(), [&](const Op& inner) {
-      return inner.info().terminator || inner.is(arith_constant);
-    });
+    for (const Op& inner : op.body(r))
+      if (!inner.info().terminator && !inner.is(arith_constant)) return false;
+    return true;
   };
   if (!exits[0] && !exits[1]) simple = only_yields(1) ? 1 : only_yields(0) ? 0 : 2;
   std::set<const Variable*> started;

@@ -467,6 +467,7 @@ const OpInfo mem_sram_atomic =
     mem_op("mem.sram_atomic", "Changes one element atomically", between(3, 5), exactly(1),
            element(Effect::atomic), atomic_access(Kind::sram),
            {{"op", AttrKind::string, true, "add sub and or xor min max exchange cas"},
+            {"join", AttrKind::boolean, false, "reaching 0 orders the threads that counted down"},
             predicated_attr,
             checked_attr},
            "buffer, index, value[, desired][, pred]", "old element");

@@ -1,6 +1,7 @@
 /// Text form of the IR; see revet/text.hpp for the grammar.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <unordered_map>
@@ -66,7 +67,9 @@ class Printer {
     }
   }
 
-  void print(const Op& op, unsigned indent) {
+  void print(const Op& op, unsigned depth) {
+    // Capped, so that a chain of 10,000 nested regions does not print as a hundred million blanks.
+    const unsigned indent = std::min(depth, 64u);
     out_.append(indent, ' ');
     for (unsigned i = 0; i < op.num_results(); ++i) {
       if (i != 0) out_ += ", ";
