@@ -9,7 +9,7 @@ build=${REVET_BUILD_DIR:-$root/build}
 REVET_SETUP=demo
 source "$root/tools/setup.sh"
 [ -f "$build/build.ninja" ] || cmake -S "$root" -B "$build" -G Ninja -DREVET_TESTS=OFF >/dev/null
-cmake --build "$build" --parallel 2 >"$build/demo-build.log" || { tail -n 40 "$build/demo-build.log"; exit 1; }
+cmake --build "$build" --parallel 2 >"$build/demo-build.log" 2>&1 || { tail -n 40 "$build/demo-build.log"; exit 1; }
 
 data=$build/demo/murmur3-$count
 [ -f "$data/expected/hash.bin" ] || REVET_BUILD_DIR=$build "$root/apps/murmur3/gen" --out "$data" --count "$count"
