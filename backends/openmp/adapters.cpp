@@ -86,7 +86,9 @@ void classify_view(const Op& open, Adapter& adapter) {
     return;
   }
   const Touch scope = others_in_scope(open);
-  adapter.in_place = !scope.reads && !scope.writes && !peers.reads;
+  // A copy of a bool is 0 or 1, whatever byte the array holds, and is stored like that.
+  const bool normalises = open.is(mem_modify_view) && open.result()->type().element == Kind::i1;
+  adapter.in_place = !scope.reads && !scope.writes && !peers.reads && !normalises;
 }
 
 const Op* next_statement(const Op& op) {

@@ -165,7 +165,7 @@ void Emitter::loop_header(const Op& op, Loop& loop) {
   loop.ordered_by_index = loop.by > 0;
   if (loop.by != 0) return;
   loop.ordinal = scopes.declare("k");
-  const std::string count = scopes.declare(i + "_count");
+  const std::string count = scopes.declare(i + "_count", scopes.depth() - 1);
   code_.line("const int64_t " + count + " = " + loop.count + ";");
   loop.header = "for (int64_t " + loop.ordinal + " = 0; " + loop.ordinal + " < " + count + "; ++" +
                 loop.ordinal + ")";
@@ -409,7 +409,7 @@ void Emitter::open_region(const Op& op, Loop& loop) {
   uses_workers_ = true;
   std::string schedule = " schedule(dynamic)";
   if (!loop.tree && (loop.by == 0 || (loop.by < 64 && loop.by > -64))) {
-    const std::string chunk = scopes.declare("chunk");
+    const std::string chunk = scopes.declare("chunk", scopes.depth() - 1);
     code_.line("const int64_t " + chunk + " = revet::chunk_size(" + loop.count + ", " + workers_name + ");");
     schedule = " schedule(dynamic, " + chunk + ")";
   }

@@ -280,6 +280,9 @@ void Emitter::open_view(const Op& op) {
   } else if (op.is(mem_write_view)) {
     code_.line(type + "* const " + name + " = revet::open_write<" + size + ">(" + data + ", " + at + ", " +
                all + ", " + (adapter.assigned ? as_number(adapter.count).text : "0") + ", " + tile + ");");
+  } else if (view->type().element == Kind::i1) {
+    code_.line("uint8_t* const " + name + " = revet::open_modify_bool<" + size + ">(" + data + ", " + at +
+               ", " + tile + ");");
   } else {
     code_.line(type + "* const " + name + " = revet::open_modify<" + size + ">(" + data + ", " + at + ", " +
                all + ", " + tile + ");");

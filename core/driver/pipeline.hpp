@@ -61,10 +61,9 @@ std::optional<Pipeline> pipeline_of_passes(const std::vector<std::string>& items
                                            Diagnostics& diagnostics);
 
 /// Loads what the pipeline names and checks all of it before anything runs: passes and backend
-/// exist, options are right, levels fit, requirements are met. `level` and `established` describe
-/// the module that goes in.
-bool check(Pipeline& pipeline, Plugins& plugins, Level level, std::vector<std::string> established,
-           Diagnostics& diagnostics);
+/// exist, options are right, levels fit, requirements are met. `level` is that of the module that
+/// goes in.
+bool check(Pipeline& pipeline, Plugins& plugins, Level level, Diagnostics& diagnostics);
 
 /// The resolved pipeline as TOML, defaults shown; call after check().
 std::string print(const Pipeline& pipeline, Plugins& plugins);

@@ -31,8 +31,8 @@ void resolve_options(const OptionTable& table, const std::map<std::string, Setti
 
 class Checker {
  public:
-  Checker(Plugins& plugins, Level level, std::vector<std::string> established, Diagnostics& diagnostics)
-      : plugins_(plugins), level_(level), established_(std::move(established)), diagnostics_(diagnostics) {}
+  Checker(Plugins& plugins, Level level, Diagnostics& diagnostics)
+      : plugins_(plugins), level_(level), diagnostics_(diagnostics) {}
 
   void entry(PassEntry& e) {
     const PassInfo* info = plugins_.pass(e.pass);
@@ -104,9 +104,8 @@ std::string literal(OptionType type, const std::string& value) {
 
 }  // namespace
 
-bool check(Pipeline& pipeline, Plugins& plugins, Level level, std::vector<std::string> established,
-           Diagnostics& diagnostics) {
-  Checker checker(plugins, level, std::move(established), diagnostics);
+bool check(Pipeline& pipeline, Plugins& plugins, Level level, Diagnostics& diagnostics) {
+  Checker checker(plugins, level, diagnostics);
   for (PassEntry& e : pipeline.entries) checker.entry(e);
   if (!pipeline.backend.empty()) checker.backend(pipeline);
   return !diagnostics.has_errors();

@@ -57,7 +57,7 @@ void require_choice(const char* flag, const std::string& value, const std::vecto
                                        did_you_mean(value, choices)));
 }
 
-const std::vector<std::string> warning_names = {"error", "narrowing", "pragma", "race", "tautology"};
+const std::vector<std::string> warning_names = {"bounds", "error", "narrowing", "pragma", "race", "tautology"};
 
 }  // namespace
 
@@ -180,7 +180,7 @@ Program Session::load_program(const std::string& file, bool stdin_is_rir) {
 
 void Session::check_pipeline(Pipeline& pipeline, const Program& program) {
   plugins().load_named(pipeline.plugins);
-  check(pipeline, plugins(), level_of(*program.module), program.established, diagnostics);
+  check(pipeline, plugins(), level_of(*program.module), diagnostics);
   flush(Exit::usage);
 }
 

@@ -41,8 +41,7 @@ po::options_description common_options(Common& common);
 /// A module and the name of the program it is.
 struct Program {
   std::unique_ptr<Module> module;
-  std::string name;                      ///< file stem
-  std::vector<std::string> established;  ///< properties that hold already (.rir input)
+  std::string name;  ///< file stem
 };
 
 class Session {

@@ -149,6 +149,13 @@ inline T* open_modify(T* array, const Extent& at, int64_t used, T* tile) {
   return at.holds(used) ? array + at.base : copy_in<N>(array, at, tile);
 }
 
+/// The same of bools: in the copy, and so where it is stored, a byte is 0 or 1.
+template <int64_t N>
+inline uint8_t* open_modify_bool(const uint8_t* array, const Extent& at, uint8_t* tile) {
+  for (int64_t k = 0; k < N; ++k) tile[k] = at.valid(k) && array[at.base + k] != 0 ? 1 : 0;
+  return tile;
+}
+
 /// Stores the valid elements of a view that is not the array itself.
 template <class T>
 inline void close_view(T* array, const Extent& at, const T* view, const T* tile) {
