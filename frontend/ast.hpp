@@ -22,15 +22,44 @@ inline constexpr Type error_type{Kind::ptr};
 
 enum class Operator : std::uint8_t {
   // binary, by precedence
-  lor, land, or_, xor_, and_, eq, ne, lt, gt, le, ge, shl, shr, add, sub, mul, div, rem,
+  lor,
+  land,
+  or_,
+  xor_,
+  and_,
+  eq,
+  ne,
+  lt,
+  gt,
+  le,
+  ge,
+  shl,
+  shr,
+  add,
+  sub,
+  mul,
+  div,
+  rem,
   // unary
-  neg, plus, lnot, compl_, deref,
+  neg,
+  plus,
+  lnot,
+  compl_,
+  deref,
   none,
 };
 const char* spelling(Operator op);
 
 enum class MemoryForm : std::uint8_t {
-  dram, sram, read_view, write_view, modify_view, read_it, peek_read_it, write_it, manual_write_it,
+  dram,
+  sram,
+  read_view,
+  write_view,
+  modify_view,
+  read_it,
+  peek_read_it,
+  write_it,
+  manual_write_it,
 };
 const char* spelling(MemoryForm form);
 /// `a ReadView`, `an SRAM`, `a DRAM array`
@@ -52,16 +81,16 @@ struct Symbol {
   SymbolKind kind = SymbolKind::variable;
   std::string_view name;
   Loc loc;
-  Type type;                                ///< of variable, constant; result of a function
-  std::uint32_t bits = 0;                   ///< of a constant
-  MemoryForm form = MemoryForm::dram;       ///< of memory
-  Type element;                             ///< of memory
-  std::uint32_t size = 0;                   ///< of memory other than DRAM
+  Type type;                           ///< of variable, constant; result of a function
+  std::uint32_t bits = 0;              ///< of a constant
+  MemoryForm form = MemoryForm::dram;  ///< of memory
+  Type element;                        ///< of memory
+  std::uint32_t size = 0;              ///< of memory other than DRAM
   Function* function = nullptr;
   /// The foreach whose child threads own it; null: the function's own thread, or the file.
   const Foreach* thread = nullptr;
-  const Function* owner = nullptr;          ///< null at file level
-  int slot = -1;                            ///< lowering's index of a variable or memory
+  const Function* owner = nullptr;  ///< null at file level
+  int slot = -1;                    ///< lowering's index of a variable or memory
 };
 
 enum class ExprKind : std::uint8_t {
@@ -82,9 +111,28 @@ enum class ExprKind : std::uint8_t {
 
 /// Functions of the language that every program can use and redeclare.
 enum class Builtin : std::uint8_t {
-  none, min, max, abs, clamp, select, popcount, clz, ctz, rotl, rotr, mulhi,
-  atomic_add, atomic_sub, atomic_and, atomic_or, atomic_xor, atomic_min, atomic_max,
-  atomic_exchange, atomic_cas, fork,
+  none,
+  min,
+  max,
+  abs,
+  clamp,
+  select,
+  popcount,
+  clz,
+  ctz,
+  rotl,
+  rotr,
+  mulhi,
+  atomic_add,
+  atomic_sub,
+  atomic_and,
+  atomic_or,
+  atomic_xor,
+  atomic_min,
+  atomic_max,
+  atomic_exchange,
+  atomic_cas,
+  fork,
 };
 
 struct ChainOp {
@@ -109,17 +157,22 @@ struct Expr {
 
   // sema:
   Type type = error_type;
-  std::uint32_t bits = 0;     ///< of a literal, and of everything with `constant`
+  std::uint32_t bits = 0;  ///< of a literal, and of everything with `constant`
   bool constant = false;
-  bool pure = false;          ///< no effect, no access to memory, no call
+  bool pure = false;  ///< no effect, no access to memory, no call
   Symbol* symbol = nullptr;
   Builtin builtin = Builtin::none;
-  Type operation;             ///< assign with op, step, builtins: the type in which it is computed
+  Type operation;  ///< assign with op, step, builtins: the type in which it is computed
 };
 
 /// How a statement can end, as a set.
 enum Flow : std::uint8_t {
-  flow_none = 0, flow_next = 1, flow_break = 2, flow_continue = 4, flow_return = 8, flow_exit = 16,
+  flow_none = 0,
+  flow_next = 1,
+  flow_break = 2,
+  flow_continue = 4,
+  flow_return = 8,
+  flow_exit = 16,
 };
 inline constexpr std::uint8_t flow_jumps = flow_break | flow_continue | flow_return;
 
@@ -176,37 +229,51 @@ struct IfArm {
 };
 
 enum class StmtKind : std::uint8_t {
-  error, empty, block, expression, declaration, memory, if_, while_, do_, for_, foreach, replicate,
-  break_, continue_, return_, exit_,
+  error,
+  empty,
+  block,
+  expression,
+  declaration,
+  memory,
+  if_,
+  while_,
+  do_,
+  for_,
+  foreach,
+  replicate,
+  break_,
+  continue_,
+  return_,
+  exit_,
 };
 
 struct Stmt {
   StmtKind kind = StmtKind::error;
   Loc loc;
-  Block block;                        ///< block, replicate
-  Expr* expr = nullptr;               ///< expression, return, condition of loops, N of replicate
-  Type type;                          ///< of a declaration
+  Block block;           ///< block, replicate
+  Expr* expr = nullptr;  ///< expression, return, condition of loops, N of replicate
+  Type type;             ///< of a declaration
   bool is_const = false;
   std::vector<Declarator> declarators;
   MemoryDecl* memory = nullptr;
-  std::vector<IfArm> arms;            ///< if: `if` and each `else if`
-  Stmt* body = nullptr;               ///< of loops; `else` of an if
-  Stmt* init = nullptr;               ///< of a for
-  Expr* step = nullptr;               ///< of a for
+  std::vector<IfArm> arms;  ///< if: `if` and each `else if`
+  Stmt* body = nullptr;     ///< of loops; `else` of an if
+  Stmt* init = nullptr;     ///< of a for
+  Expr* step = nullptr;     ///< of a for
   Foreach* loop = nullptr;
   std::vector<std::string_view> names;  ///< error: what the broken text may have declared
 
   // sema:
   std::uint8_t flow = flow_next;
-  std::vector<Symbol*> assigned;      ///< loops: the outer variables that it assigns
-  Pragmas pragmas;                    ///< loops: those of the body's block
+  std::vector<Symbol*> assigned;  ///< loops: the outer variables that it assigns
+  Pragmas pragmas;                ///< loops: those of the body's block
 };
 
 struct Foreach {
   Loc loc;
-  Expr* lo = nullptr;    ///< null: 0
+  Expr* lo = nullptr;  ///< null: 0
   Expr* hi = nullptr;
-  Expr* step = nullptr;  ///< null: 1
+  Expr* step = nullptr;     ///< null: 1
   std::string_view reduce;  ///< empty: none
   Loc reduce_loc;
   Type index_type;
@@ -282,7 +349,7 @@ struct Ast {
     s.loc = loc;
     return &s;
   }
-  Foreach* foreach() { return &foreachs_.emplace_back(); }
+  Foreach* foreach () { return &foreachs_.emplace_back(); }
   Function* function() { return &functions_.emplace_back(); }
   Constant* constant() { return &constants_.emplace_back(); }
   MemoryDecl* memory() { return &memories_.emplace_back(); }

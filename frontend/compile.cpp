@@ -1,9 +1,8 @@
 /// Runs the stages of the front end.
-#include "frontend.hpp"
-
 #include <algorithm>
 #include <tuple>
 
+#include "frontend.hpp"
 #include "lower.hpp"
 #include "parse.hpp"
 #include "sema.hpp"
@@ -18,7 +17,9 @@ void report_in_order(const Diagnostics& from, Diagnostics& to) {
   std::vector<const Diagnostic*> list;
   for (const Diagnostic& d : from.all()) list.push_back(&d);
   std::stable_sort(list.begin(), list.end(), [](const Diagnostic* a, const Diagnostic* b) {
-    auto place = [](const Diagnostic* d) { return std::tuple(!d->loc.known(), d->loc.line, d->loc.col); };
+    auto place = [](const Diagnostic* d) {
+      return std::tuple(!d->loc.known(), d->loc.line, d->loc.col);
+    };
     return place(a) < place(b);
   });
   for (const Diagnostic* d : list) {
@@ -28,7 +29,8 @@ void report_in_order(const Diagnostics& from, Diagnostics& to) {
   }
 }
 
-std::unique_ptr<ast::Ast> analyse(FileId file, const SourceManager& sources, Diagnostics& diagnostics) {
+std::unique_ptr<ast::Ast> analyse(FileId file, const SourceManager& sources,
+                                  Diagnostics& diagnostics) {
   std::string text = prepare_source(file, sources.text(file), diagnostics);
   std::unique_ptr<ast::Ast> ast = parse(file, std::move(text), diagnostics);
   if (!ast) return nullptr;

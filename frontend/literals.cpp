@@ -1,8 +1,9 @@
 /// Reads literals digit by digit, so that no value wraps unnoticed and each error has a place.
 #include "literals.hpp"
 
-#include <charconv>
 #include <fmt/core.h>
+
+#include <charconv>
 
 #include "revet/scalar.hpp"
 
@@ -51,7 +52,8 @@ Literal parse_integer(std::string_view text, bool after_minus) {
   if (too_large) return wrong(0, "integer literal does not fit 32 bits");
   bool min_int = after_minus && radix == 10 && !unsigned_suffix && value == 0x80000000u;
   bool fits_int = value <= 0x7FFFFFFFu || min_int;
-  return {unsigned_suffix || !fits_int ? type_u32 : type_i32, static_cast<std::uint32_t>(value), {}, 0};
+  return {
+      unsigned_suffix || !fits_int ? type_u32 : type_i32, static_cast<std::uint32_t>(value), {}, 0};
 }
 
 Literal parse_float(std::string_view text) {
@@ -64,7 +66,8 @@ Literal parse_float(std::string_view text) {
   float value = 0;
   auto [end, status] = std::from_chars(text.data(), last, value);
   if (end != last) {
-    return wrong(static_cast<std::size_t>(end - text.data()), "exponent of float literal has no digits");
+    return wrong(static_cast<std::size_t>(end - text.data()),
+                 "exponent of float literal has no digits");
   }
   if (status == std::errc::result_out_of_range) {
     long double wide = 0;
@@ -106,8 +109,8 @@ Literal parse_character(std::string_view text) {
 
 Literal parse_literal(std::string_view text, bool after_minus) {
   if (text[0] == '\'') return parse_character(text);
-  bool prefixed = text.size() > 1 && text[0] == '0' && std::string_view("xXbB").find(text[1]) !=
-                                                           std::string_view::npos;
+  bool prefixed = text.size() > 1 && text[0] == '0' &&
+                  std::string_view("xXbB").find(text[1]) != std::string_view::npos;
   // `1e-3` and `1.5f` are floats; `12abc` is an integer with a wrong suffix.
   std::size_t digits = text.find_first_not_of("0123456789");
   bool fraction = !prefixed && digits != std::string_view::npos &&

@@ -12,8 +12,8 @@ namespace revet {
 struct Literal {
   Type type;
   std::uint32_t bits = 0;
-  std::string error;     ///< empty where the literal is right
-  unsigned error_at = 0; ///< the character that is wrong, from its start
+  std::string error;      ///< empty where the literal is right
+  unsigned error_at = 0;  ///< the character that is wrong, from its start
 };
 
 inline constexpr const char* unterminated_character = "unterminated character literal";

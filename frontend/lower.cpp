@@ -41,7 +41,8 @@ Attr Lowering::size_attr(const Expr& e) {
       Attr left = size_attr(*e.operands[0]);
       for (std::size_t i = 0; i < e.ops.size(); ++i) {
         Attr right = size_attr(*e.operands[i + 1]);
-        left = Attr(Attr::Array{Attr(ast::spelling(e.ops[i].op)), std::move(left), std::move(right)});
+        left =
+            Attr(Attr::Array{Attr(ast::spelling(e.ops[i].op)), std::move(left), std::move(right)});
       }
       return left;
     }
@@ -68,8 +69,9 @@ void Lowering::function(ast::Function& f) {
   for (const ast::Parameter& p : f.parameters) names.emplace_back(p.name);
   builder_.set_end(module_->body());
   builder_.set_loc(f.loc);
-  Op* op = builder_.create(ops::thread_func, {}, {},
-                           {{"sym", Attr(f.name)}, {"args", std::move(names)}, {"result", f.result}}, 1);
+  Op* op =
+      builder_.create(ops::thread_func, {}, {},
+                      {{"sym", Attr(f.name)}, {"args", std::move(names)}, {"result", f.result}}, 1);
   Block& entry = op->region().add_block();
   builder_.set_end(entry);
   variables_.clear();
@@ -79,8 +81,10 @@ void Lowering::function(ast::Function& f) {
   for (ast::Parameter& p : f.parameters) {
     p.symbol->slot = add_variable(entry.add_arg(p.type, std::string(p.name)), p.name);
   }
-  if (f.flow & ast::flow_return) thread_.returned = add_variable(builder_.constant(type_i1, 0), "returned");
-  if (f.result != type_void) thread_.result = add_variable(builder_.constant_of_bits(f.result, 0), "result");
+  if (f.flow & ast::flow_return)
+    thread_.returned = add_variable(builder_.constant(type_i1, 0), "returned");
+  if (f.result != type_void)
+    thread_.result = add_variable(builder_.constant_of_bits(f.result, 0), "result");
   if (block(f.body) == End::exited) return;
   builder_.set_loc(f.body.close);
   if (f.result == type_void) {
@@ -113,9 +117,11 @@ Lowering::Arm Lowering::finish_arm(Block& block, End end, std::size_t log, std::
   std::vector<Change> changes(log_.begin() + static_cast<std::ptrdiff_t>(log), log_.end());
   log_.resize(log);
   variables_.erase(variables_.begin() + static_cast<std::ptrdiff_t>(variables), variables_.end());
-  std::erase_if(changes, [&](const Change& c) { return static_cast<std::size_t>(c.slot) >= variables; });
+  std::erase_if(changes,
+                [&](const Change& c) { return static_cast<std::size_t>(c.slot) >= variables; });
   // The first change of each variable holds what it was before the region.
-  std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.slot < b.slot; });
+  std::stable_sort(changes.begin(), changes.end(),
+                   [](const Change& a, const Change& b) { return a.slot < b.slot; });
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const Change& c = changes[i];
     if (i > 0 && changes[i - 1].slot == c.slot) continue;
@@ -175,8 +181,9 @@ Lowering::End Lowering::combine(End a, End b) {
 void Lowering::close_memory(std::size_t down_to) {
   for (std::size_t i = open_.size(); i > down_to; --i) {
     const OpenMemory& m = open_[i - 1];
-    const OpInfo& info = ast::is_view(m.form) ? ops::mem_view_close
-                         : ast::is_iterator(m.form) ? ops::mem_iter_close : ops::mem_sram_free;
+    const OpInfo& info = ast::is_view(m.form)       ? ops::mem_view_close
+                         : ast::is_iterator(m.form) ? ops::mem_iter_close
+                                                    : ops::mem_sram_free;
     builder_.create(info, {m.value});
   }
 }

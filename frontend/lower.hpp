@@ -44,9 +44,9 @@ class Lowering {
   };
   /// A function's own thread, or a child of a foreach.
   struct Thread {
-    int returned = -1;       ///< flag
-    int result = -1;         ///< variable
-    std::size_t open = 0;    ///< memory below belongs to enclosing threads
+    int returned = -1;     ///< flag
+    int result = -1;       ///< variable
+    std::size_t open = 0;  ///< memory below belongs to enclosing threads
     LoopFlags loop;
   };
   /// How control left lowered code. `next`: it goes on. `jumped`: flags are set, or it never
@@ -57,8 +57,8 @@ class Lowering {
   struct Arm {
     Block* block = nullptr;
     End end = End::next;
-    Value* value = nullptr;                         ///< of an expression
-    std::vector<std::pair<int, Value*>> changed;    ///< outer variables, by slot
+    Value* value = nullptr;                       ///< of an expression
+    std::vector<std::pair<int, Value*>> changed;  ///< outer variables, by slot
     bool open() const { return end != End::exited; }
   };
 
@@ -98,7 +98,9 @@ class Lowering {
   Value* index_of(Expr& e);
   Value* load(const ast::Symbol& memory, Value* index);
   void store(const ast::Symbol& memory, Value* index, Value* value);
-  Value* memory_value(const ast::Symbol& s) const { return memories_[static_cast<std::size_t>(s.slot)]; }
+  Value* memory_value(const ast::Symbol& s) const {
+    return memories_[static_cast<std::size_t>(s.slot)];
+  }
 
   // --- lower_call.cpp ---
   Value* call(Expr& e);
@@ -125,7 +127,7 @@ class Lowering {
   Value* loop_condition(Stmt& s, std::uint8_t stops);
   void while_loop(Stmt& s, Op& op, std::span<const int> carried);
   void do_loop(Stmt& s, Op& op, std::span<const int> carried);
-  Value* foreach(ast::Foreach& f);
+  Value* foreach (ast::Foreach& f);
 
   ast::Ast& ast_;
   std::unique_ptr<Module> module_;
@@ -147,7 +149,8 @@ Lowering::Arm Lowering::arm(Region& region, std::span<const int> carried, Body&&
   Block& block = region.add_block();
   builder_.set_end(block);
   for (int slot : carried) {
-    assign(slot, block.add_arg(current(slot)->type(), variables_[static_cast<std::size_t>(slot)].name));
+    assign(slot,
+           block.add_arg(current(slot)->type(), variables_[static_cast<std::size_t>(slot)].name));
   }
   Arm result;
   End end = body(result);

@@ -48,9 +48,11 @@ Value* Lowering::atomic(Expr& e) {
   Expr& element = *e.operands[0];
   const ast::Symbol& memory = *element.operands[0]->symbol;
   std::vector<Value*> operands{memory_value(memory), index_of(*element.operands[1])};
-  for (std::size_t i = 1; i < e.operands.size(); ++i) operands.push_back(as(*e.operands[i], e.operation));
+  for (std::size_t i = 1; i < e.operands.size(); ++i)
+    operands.push_back(as(*e.operands[i], e.operation));
   builder_.set_loc(e.loc);
-  const OpInfo& info = memory.form == ast::MemoryForm::dram ? ops::mem_dram_atomic : ops::mem_sram_atomic;
+  const OpInfo& info =
+      memory.form == ast::MemoryForm::dram ? ops::mem_dram_atomic : ops::mem_sram_atomic;
   std::string_view op = e.name.substr(std::string_view("atomic_").size());
   const Type results[] = {e.operation};
   return builder_.create(info, operands, results, {{"op", Attr(op)}})->result();

@@ -37,7 +37,7 @@ Value* Lowering::expr(Expr& e) {
       builder_.create(ops::mem_iter_next_last, {memory_value(*e.symbol), last});
       return nullptr;
     }
-    case ExprKind::foreach: return foreach(*e.loop);
+    case ExprKind::foreach: return foreach (*e.loop);
     case ExprKind::literal:
     case ExprKind::error: break;
   }
@@ -47,7 +47,8 @@ Value* Lowering::expr(Expr& e) {
 Value* Lowering::convert(Value* v, Type type) {
   if (v->type() == type) return v;
   if (v->def() && v->def()->is(ops::arith_constant)) {
-    return builder_.constant_of_bits(type, revet::convert(v->type().kind, type.kind, constant_bits(*v->def())));
+    return builder_.constant_of_bits(
+        type, revet::convert(v->type().kind, type.kind, constant_bits(*v->def())));
   }
   return builder_.cast(v, type);
 }
@@ -131,7 +132,8 @@ Value* Lowering::unary(Expr& e) {
   v = convert(v, e.type);
   switch (e.op) {
     case Operator::neg: return builder_.unary(ops::arith_neg, v);
-    case Operator::compl_: return builder_.binary(ops::arith_xor, v, builder_.constant_of_bits(e.type, ~0u));
+    case Operator::compl_:
+      return builder_.binary(ops::arith_xor, v, builder_.constant_of_bits(e.type, ~0u));
     case Operator::lnot: return logical_not(v);
     default: return v;
   }
@@ -163,20 +165,20 @@ Value* Lowering::conditional(Expr& e) {
 
 // --- assignment and memory ----------------------------------------------------------------------
 
-Value* Lowering::index_of(Expr& e) {
-  return as(e, e.type == type_u32 ? type_u32 : type_i32);
-}
+Value* Lowering::index_of(Expr& e) { return as(e, e.type == type_u32 ? type_u32 : type_i32); }
 
 Value* Lowering::load(const ast::Symbol& memory, Value* index) {
-  const OpInfo& info = memory.form == MemoryForm::dram ? ops::mem_dram_load
+  const OpInfo& info = memory.form == MemoryForm::dram   ? ops::mem_dram_load
                        : memory.form == MemoryForm::sram ? ops::mem_sram_load
-                       : ast::is_view(memory.form) ? ops::mem_view_load : ops::mem_iter_peek;
+                       : ast::is_view(memory.form)       ? ops::mem_view_load
+                                                         : ops::mem_iter_peek;
   return builder_.create(info, {memory_value(memory), index}, {memory.element})->result();
 }
 
 void Lowering::store(const ast::Symbol& memory, Value* index, Value* value) {
-  const OpInfo& info = memory.form == MemoryForm::dram ? ops::mem_dram_store
-                       : memory.form == MemoryForm::sram ? ops::mem_sram_store : ops::mem_view_store;
+  const OpInfo& info = memory.form == MemoryForm::dram   ? ops::mem_dram_store
+                       : memory.form == MemoryForm::sram ? ops::mem_sram_store
+                                                         : ops::mem_view_store;
   builder_.create(info, {memory_value(memory), index, value});
 }
 

@@ -45,7 +45,8 @@ Lowering::End Lowering::loop(Stmt& s) {
     while_loop(s, *op, carried);
   }
   for (int slot : carried) {
-    assign(slot, op->add_result(current(slot)->type(), variables_[static_cast<std::size_t>(slot)].name));
+    assign(slot,
+           op->add_result(current(slot)->type(), variables_[static_cast<std::size_t>(slot)].name));
   }
   thread_.loop = outer;
   variables_.erase(variables_.begin() + static_cast<std::ptrdiff_t>(variables), variables_.end());
@@ -131,13 +132,16 @@ void Lowering::do_loop(Stmt& s, Op& op, std::span<const int> carried) {
   std::vector<Value*> values;
   // One iteration is all in `before`; `body` hands the values on.
   Arm before = arm(op.region(0), carried, [&](Arm&) {
-    if (flow & ast::flow_break) thread_.loop.broke = add_variable(builder_.constant(type_i1, 0), "broke");
-    if (flow & ast::flow_continue) thread_.loop.continued = add_variable(builder_.constant(type_i1, 0), "continued");
+    if (flow & ast::flow_break)
+      thread_.loop.broke = add_variable(builder_.constant(type_i1, 0), "broke");
+    if (flow & ast::flow_continue)
+      thread_.loop.continued = add_variable(builder_.constant(type_i1, 0), "continued");
     End end = stmt(*s.body);
     if (end == End::exited) return end;
     builder_.set_loc(s.expr->loc);
     bool tested = flow & (ast::flow_next | ast::flow_continue);
-    values.push_back(!tested ? builder_.constant(type_i1, 0) : loop_condition(s, end == End::next ? 0 : stops));
+    values.push_back(!tested ? builder_.constant(type_i1, 0)
+                             : loop_condition(s, end == End::next ? 0 : stops));
     for (int slot : carried) values.push_back(current(slot));
     return end;
   });
@@ -151,7 +155,7 @@ void Lowering::do_loop(Stmt& s, Op& op, std::span<const int> carried) {
   terminate(*body.block, ops::thread_yield, values);
 }
 
-Value* Lowering::foreach(ast::Foreach& f) {
+Value* Lowering::foreach (ast::Foreach& f) {
   Type index = f.index_type;
   Value* lo = f.lo ? as(*f.lo, index) : builder_.constant(index, 0);
   Value* hi = as(*f.hi, index);
@@ -169,8 +173,10 @@ Value* Lowering::foreach(ast::Foreach& f) {
   thread_.open = open_.size();
   Value* result = nullptr;
   Arm child = arm(op->region(), {}, [&](Arm&) {
-    f.index->slot = add_variable(builder_.block()->add_arg(index, std::string(f.index_name)), f.index_name);
-    if (f.flow & ast::flow_return) thread_.returned = add_variable(builder_.constant(type_i1, 0), "returned");
+    f.index->slot =
+        add_variable(builder_.block()->add_arg(index, std::string(f.index_name)), f.index_name);
+    if (f.flow & ast::flow_return)
+      thread_.returned = add_variable(builder_.constant(type_i1, 0), "returned");
     if (reduces) thread_.result = add_variable(builder_.constant_of_bits(f.result, 0), "result");
     End end = block(f.body);
     if (reduces) result = current(thread_.result);
@@ -180,7 +186,8 @@ Value* Lowering::foreach(ast::Foreach& f) {
   if (child.open()) {
     builder_.set_loc(f.body.close);
     Value* const values[] = {result};
-    terminate(*child.block, ops::thread_yield, reduces ? std::span<Value* const>(values) : std::span<Value* const>());
+    terminate(*child.block, ops::thread_yield,
+              reduces ? std::span<Value* const>(values) : std::span<Value* const>());
     builder_.set_loc(f.loc);
   }
   return reduces ? op->add_result(f.result) : nullptr;

@@ -73,7 +73,8 @@ Lowering::End Lowering::if_chain(Stmt& s, std::size_t link, List rest) {
   AttrMap attrs;
   if (a.body->kind == StmtKind::block && a.body->block.pragmas.link) {
     attrs.emplace("link", Attr(a.body->block.pragmas.link));
-  } else if (link + 1 == s.arms.size() && s.body && s.body->kind == StmtKind::block && s.body->block.pragmas.link) {
+  } else if (link + 1 == s.arms.size() && s.body && s.body->kind == StmtKind::block &&
+             s.body->block.pragmas.link) {
     attrs.emplace("link", Attr(s.body->block.pragmas.link));
   }
   builder_.set_loc(a.loc);
@@ -85,7 +86,8 @@ Lowering::End Lowering::if_chain(Stmt& s, std::size_t link, List rest) {
   bool jumps = ((a.body->flow | a.others) & ast::flow_jumps) != 0;
   List in_then = jumps && goes_on && !others_go_on ? rest : List{};
   List in_else = jumps && !goes_on ? rest : List{};
-  Arm then_arm = arm(op->region(0), {}, [&](Arm&) { return after(stmt(*a.body), a.body->flow, in_then); });
+  Arm then_arm =
+      arm(op->region(0), {}, [&](Arm&) { return after(stmt(*a.body), a.body->flow, in_then); });
   Arm else_arm = arm(op->region(1), {}, [&](Arm&) { return if_chain(s, link + 1, in_else); });
   builder_.set_loc(a.loc);
   merge(*op, then_arm, else_arm);
@@ -111,10 +113,17 @@ Lowering::End Lowering::stmt(Stmt& s) {
     case StmtKind::while_:
     case StmtKind::do_:
     case StmtKind::for_: return loop(s);
-    case StmtKind::foreach: foreach(*s.loop); return End::next;
+    case StmtKind::foreach:
+      foreach (*s.loop)
+        ;
+      return End::next;
     case StmtKind::replicate: return replicate(s);
-    case StmtKind::break_: assign(thread_.loop.broke, builder_.constant(type_i1, 1)); return End::jumped;
-    case StmtKind::continue_: assign(thread_.loop.continued, builder_.constant(type_i1, 1)); return End::jumped;
+    case StmtKind::break_:
+      assign(thread_.loop.broke, builder_.constant(type_i1, 1));
+      return End::jumped;
+    case StmtKind::continue_:
+      assign(thread_.loop.continued, builder_.constant(type_i1, 1));
+      return End::jumped;
     case StmtKind::return_: return_value(s); return End::jumped;
     case StmtKind::exit_: exit_thread(); return End::exited;
   }

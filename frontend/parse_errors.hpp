@@ -3,10 +3,10 @@
 /// Recovery resumes at the end of the broken statement, or of the broken item at file level.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
-
-#include <fmt/core.h>
 
 #include "RevetLexer.h"
 #include "RevetParser.h"
@@ -73,9 +73,14 @@ class GuardedParser : public RevetParser {
 
 inline bool begins_expression(std::size_t type) {
   switch (type) {
-    case P::NUMBER: case P::CHARACTER: case P::TRUE: case P::FALSE: case P::IDENT:
-    case P::CAST_TYPE: case P::CAST_OPEN: case P::FOREACH_VALUE:
-      return true;
+    case P::NUMBER:
+    case P::CHARACTER:
+    case P::TRUE:
+    case P::FALSE:
+    case P::IDENT:
+    case P::CAST_TYPE:
+    case P::CAST_OPEN:
+    case P::FOREACH_VALUE: return true;
     default: return false;
   }
 }
@@ -103,8 +108,8 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
     if (!(at_end && end_reported_)) report(parser, found);
     end_reported_ = end_reported_ || at_end;
     // As if it stood there, where that is plainly what was meant.
-    bool semicolon = expected.only("';'") && (ends_line_before(parser, found) ||
-                                              found->getType() == type("'}'") || at_end);
+    bool semicolon = expected.only("';'") &&
+                     (ends_line_before(parser, found) || found->getType() == type("'}'") || at_end);
     bool parenthesis = expected.only("')'") && found->getType() == type("'{'");
     bool brace = expected.only("'}'") && at_end;
     if (semicolon || parenthesis || brace) return found;
@@ -148,7 +153,9 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
   }
 
  private:
-  static std::size_t la(antlr4::Parser* parser, ssize_t i) { return parser->getInputStream()->LA(i); }
+  static std::size_t la(antlr4::Parser* parser, ssize_t i) {
+    return parser->getInputStream()->LA(i);
+  }
   antlr4::Token* lt(antlr4::Parser* parser, ssize_t i) const {
     return parser->getTokenStream()->LT(i);
   }
@@ -171,7 +178,8 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
     antlr4::misc::IntervalSet set = parser->getExpectedTokens();
     // What could have stood here but was optional counts too. (A block wants its end.)
     bool block_end = set.contains(static_cast<ssize_t>(close_brace_));
-    if (!block_end && choice_.context == parser->getContext() && choice_.token == parser->getCurrentToken()->getTokenIndex()) {
+    if (!block_end && choice_.context == parser->getContext() &&
+        choice_.token == parser->getCurrentToken()->getTokenIndex()) {
       set.addAll(parser->getATN().getExpectedTokens(choice_.state, choice_.context));
     }
     bool expression = set.contains(ssize_t{P::NUMBER});
@@ -186,8 +194,9 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
         result.type = true;
       } else if (token == P::MEMORY) {
         result.memory = true;
-      } else if (expression && (begins_expression(token) || std::string("'(''-''+''!''~''*''++''--'")
-                                                                    .find(shown) != std::string::npos)) {
+      } else if (expression &&
+                 (begins_expression(token) ||
+                  std::string("'(''-''+''!''~''*''++''--'").find(shown) != std::string::npos)) {
         continue;
       } else if (token == P::IDENT) {
         result.name = true;
@@ -198,7 +207,9 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
       }
     }
     // Another declarator is possible, but hardly what is missing.
-    auto has = [&](const char* t) { return std::find(result.tokens.begin(), result.tokens.end(), t) != result.tokens.end(); };
+    auto has = [&](const char* t) {
+      return std::find(result.tokens.begin(), result.tokens.end(), t) != result.tokens.end();
+    };
     if (has("';'")) result = Expected{false, false, false, false, false, false, {"';'"}};
     return result;
   }
@@ -240,8 +251,10 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
       message = fmt::format("expected the index of foreach, as in 'int i =>', found {}",
                             shown.empty() ? "end of file" : fmt::format("'{}'", shown));
     }
-    bool reduction = context->getRuleIndex() == P::RuleForeachRest && lt(parser, -2) && lt(parser, -2)->getType() == P::REDUCE;
-    if (reduction) message = fmt::format("'{}' is no reduction; there are + * & | ^ min max && ||", shown);
+    bool reduction = context->getRuleIndex() == P::RuleForeachRest && lt(parser, -2) &&
+                     lt(parser, -2)->getType() == P::REDUCE;
+    if (reduction)
+      message = fmt::format("'{}' is no reduction; there are + * & | ^ min max && ||", shown);
     bool at_end = found->getType() == antlr4::Token::EOF;
     if (previous && (at_end || (expected.only("';'") && ends_line_before(parser, found)))) {
       Loc end = loc_of(file_, previous);
@@ -251,7 +264,8 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
     if (expected.name && is_reserved(shown)) {
       d.note(loc, fmt::format("'{}' is a reserved word", shown));
     }
-    bool comparison = shown == "<" || shown == ">" || shown == "<=" || shown == ">=" || shown == "<<" || shown == ">>";
+    bool comparison = shown == "<" || shown == ">" || shown == "<=" || shown == ">=" ||
+                      shown == "<<" || shown == ">>";
     if (context->getRuleIndex() == P::RuleMemory && comparison) {
       d.note(loc, "between '<' and '>', comparisons and shifts need parentheses");
     }
@@ -289,10 +303,20 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
 
   static bool begins_statement(std::size_t t) {
     switch (t) {
-      case P::IF: case P::WHILE: case P::DO: case P::FOR: case P::FOREACH: case P::FOREACH_VALUE:
-      case P::REPLICATE: case P::BREAK: case P::CONTINUE: case P::EXIT: case P::RETURN:
-      case P::MEMORY: case P::CONST: case P::TYPE:
-        return true;
+      case P::IF:
+      case P::WHILE:
+      case P::DO:
+      case P::FOR:
+      case P::FOREACH:
+      case P::FOREACH_VALUE:
+      case P::REPLICATE:
+      case P::BREAK:
+      case P::CONTINUE:
+      case P::EXIT:
+      case P::RETURN:
+      case P::MEMORY:
+      case P::CONST:
+      case P::TYPE: return true;
       default: return false;
     }
   }
@@ -318,7 +342,8 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
         antlr4::Token* open = nullptr;
         for (auto* child : parser->getContext()->children) {
           auto* terminal = dynamic_cast<antlr4::tree::TerminalNode*>(child);
-          if (terminal && text_of(text_, terminal->getSymbol()) == "{") open = terminal->getSymbol();
+          if (terminal && text_of(text_, terminal->getSymbol()) == "{")
+            open = terminal->getSymbol();
         }
         diagnostics_
             ->error(loc_of(file_, t), fmt::format("expected '}}' before the function '{}'",
@@ -360,9 +385,11 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
   }
 
   /// Opening less closing brackets from `start` to the current token.
-  int open_since(antlr4::Parser* parser, antlr4::Token* start, const char* open, const char* close) {
+  int open_since(antlr4::Parser* parser, antlr4::Token* start, const char* open,
+                 const char* close) {
     int depth = 0;
-    for (std::size_t i = start->getTokenIndex(); i < parser->getCurrentToken()->getTokenIndex(); ++i) {
+    for (std::size_t i = start->getTokenIndex(); i < parser->getCurrentToken()->getTokenIndex();
+         ++i) {
       std::size_t t = parser->getTokenStream()->get(i)->getType();
       depth += (t == type(open)) - (t == type(close));
       if (open[1] == '(') depth += t == P::CAST_OPEN;
@@ -384,7 +411,8 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
       if (next == type("'}'")) {
         if (braces <= 0) return;
         --braces;
-      } else if (braces <= 0 && begins_statement(next) && parentheses == 0 && ends_line_before(parser, t) && t != start) {
+      } else if (braces <= 0 && begins_statement(next) && parentheses == 0 &&
+                 ends_line_before(parser, t) && t != start) {
         return;
       }
       bool closed = next == type("'}'") && braces == 0;
@@ -394,7 +422,8 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
       } else {
         parser->consume();
       }
-      if (is_for) parentheses += (next == type("'('") || next == P::CAST_OPEN) - (next == type("')'"));
+      if (is_for)
+        parentheses += (next == type("'('") || next == P::CAST_OPEN) - (next == type("')'"));
       bool ended = closed || (next == type("';'") && parentheses <= 0 && braces <= 0);
       if (!ended) continue;
       if (la(parser, 1) == P::ELSE || la(parser, 1) == P::ELSE_IF) {

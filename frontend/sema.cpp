@@ -1,9 +1,9 @@
 /// The file level: declares every item, then checks constants, DRAM arrays and functions.
 #include "sema.hpp"
 
-#include <algorithm>
-
 #include <fmt/core.h>
+
+#include <algorithm>
 
 #include "revet/scalar.hpp"
 
@@ -47,7 +47,8 @@ void Sema::declare_items() {
     }
   }
   declare_unknown(ast_.broken_names);
-  if (std::find(ast_.broken_names.begin(), ast_.broken_names.end(), "main") != ast_.broken_names.end()) {
+  if (std::find(ast_.broken_names.begin(), ast_.broken_names.end(), "main") !=
+      ast_.broken_names.end()) {
     ast_.broken = true;
   }
 }
@@ -61,7 +62,8 @@ ast::Symbol* Sema::declare(SymbolKind kind, std::string_view name, Loc loc) {
   std::vector<Symbol*>& stack = visible_[name];
   auto here = std::find(scope.begin(), scope.end(), name);
   if (here != scope.end() && stack.back()->kind != SymbolKind::unknown) {
-    error(loc, fmt::format("redefinition of '{}'", name)).note(stack.back()->loc, "first defined here");
+    error(loc, fmt::format("redefinition of '{}'", name))
+        .note(stack.back()->loc, "first defined here");
     return s;
   }
   if (here == scope.end()) {
@@ -92,12 +94,30 @@ ast::Symbol* Sema::find(std::string_view name) const {
 void Sema::undeclared(std::string_view name, Loc loc, bool called) {
   std::vector<std::string> candidates;
   for (const auto& [known, symbols] : visible_) {
-    if (!symbols.empty() && symbols.back()->kind != SymbolKind::unknown) candidates.emplace_back(known);
+    if (!symbols.empty() && symbols.back()->kind != SymbolKind::unknown)
+      candidates.emplace_back(known);
   }
   if (called) {
-    for (const char* b : {"min", "max", "abs", "clamp", "select", "popcount", "clz", "ctz", "rotl",
-                          "rotr", "mulhi", "atomic_add", "atomic_sub", "atomic_and", "atomic_or",
-                          "atomic_xor", "atomic_min", "atomic_max", "atomic_exchange", "atomic_cas"}) {
+    for (const char* b : {"min",
+                          "max",
+                          "abs",
+                          "clamp",
+                          "select",
+                          "popcount",
+                          "clz",
+                          "ctz",
+                          "rotl",
+                          "rotr",
+                          "mulhi",
+                          "atomic_add",
+                          "atomic_sub",
+                          "atomic_and",
+                          "atomic_or",
+                          "atomic_xor",
+                          "atomic_min",
+                          "atomic_max",
+                          "atomic_exchange",
+                          "atomic_cas"}) {
       candidates.emplace_back(b);
     }
   }
@@ -127,7 +147,8 @@ void Sema::undeclared(std::string_view name, Loc loc, bool called) {
 void Sema::constant(ast::Constant& c) {
   if (c.state == ast::Constant::evaluated) return;
   if (c.state == ast::Constant::active) {
-    Diagnostic& d = error(c.loc, fmt::format("the constant '{}' is defined in terms of itself", c.name));
+    Diagnostic& d =
+        error(c.loc, fmt::format("the constant '{}' is defined in terms of itself", c.name));
     auto it = std::find(active_constants_.begin(), active_constants_.end(), &c);
     for (++it; it < active_constants_.end(); ++it) {
       d.note((*it)->loc, fmt::format("through '{}'", (*it)->name));
@@ -147,7 +168,8 @@ void Sema::constant(ast::Constant& c) {
     error(c.loc, fmt::format("the constant '{}' has no value", c.name));
   } else if (value(*c.init)) {
     good = c.init->constant;
-    if (!good) error(c.init->loc, fmt::format("the value of '{}' is not a constant expression", c.name));
+    if (!good)
+      error(c.init->loc, fmt::format("the value of '{}' is not a constant expression", c.name));
   }
   if (!good) c.symbol->type = ast::error_type;
   if (!is_error(c.symbol->type)) {
@@ -167,7 +189,8 @@ void Sema::function(ast::Function& f) {
   }
   push_scope();
   for (ast::Parameter& p : f.parameters) {
-    if (p.type == type_void) error(p.type_loc, fmt::format("the parameter '{}' cannot have type 'void'", p.name));
+    if (p.type == type_void)
+      error(p.type_loc, fmt::format("the parameter '{}' cannot have type 'void'", p.name));
     p.symbol = declare(SymbolKind::variable, p.name, p.loc);
     p.symbol->type = p.type == type_void ? ast::error_type : p.type;
   }

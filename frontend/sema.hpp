@@ -33,7 +33,9 @@ class Sema {
   void function(ast::Function& f);
   void push_scope() { scopes_.emplace_back(); }
   void pop_scope();
-  Diagnostic& error(Loc loc, std::string message) { return diagnostics_.error(loc, std::move(message)); }
+  Diagnostic& error(Loc loc, std::string message) {
+    return diagnostics_.error(loc, std::move(message));
+  }
 
   // --- sema_types.cpp: types, conversions, constants ---
   /// Reports what a constant or its conversion loses, or where a value narrows.
@@ -105,7 +107,7 @@ class Sema {
   void pragma(ast::PragmaItem& p, ast::Block& b, Owner owner);
 
   // --- sema_foreach.cpp ---
-  void foreach(ast::Foreach& f);
+  void foreach (ast::Foreach& f);
   void foreach_range(ast::Foreach& f);
   void reduction_type(ast::Foreach& f, const std::vector<Type>& returned);
 
@@ -117,20 +119,20 @@ class Sema {
     enum Kind { function, loop, replicate, foreach } kind;
     Stmt* stmt = nullptr;
     ast::Foreach* loop_node = nullptr;
-    unsigned first_symbol = 0;             ///< loops: symbols from here on are declared inside
+    unsigned first_symbol = 0;  ///< loops: symbols from here on are declared inside
     std::set<const Symbol*> assigned = {};
-    std::vector<Type> returned = {};       ///< foreach
-    bool broken = false;                   ///< holds text that could not be parsed or typed
+    std::vector<Type> returned = {};  ///< foreach
+    bool broken = false;              ///< holds text that could not be parsed or typed
   };
   struct Call {
     ast::Function* callee;
     Loc loc;
-    bool own_thread;                       ///< not from a child thread
-    std::vector<const Symbol*> open;       ///< memory of the calling thread in scope
+    bool own_thread;                  ///< not from a child thread
+    std::vector<const Symbol*> open;  ///< memory of the calling thread in scope
   };
   struct FunctionFacts {
     std::vector<Call> calls;
-    std::optional<Loc> fork;               ///< in its own thread
+    std::optional<Loc> fork;  ///< in its own thread
     enum { unvisited, active, done } state = unvisited;
   };
 
@@ -145,7 +147,7 @@ class Sema {
   std::vector<ast::Function*> call_path_;
   std::vector<const Symbol*> open_memory_;
   std::vector<Frame> frames_;
-  std::string_view declaring_;             ///< the variable whose initial value is checked
+  std::string_view declaring_;  ///< the variable whose initial value is checked
   ast::Function* function_ = nullptr;
   ast::Function* main_ = nullptr;
   const ast::Foreach* thread_ = nullptr;

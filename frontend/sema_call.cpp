@@ -1,7 +1,7 @@
 /// Calls of functions and built-ins.
-#include <unordered_map>
-
 #include <fmt/core.h>
+
+#include <unordered_map>
 
 #include "sema.hpp"
 
@@ -72,7 +72,8 @@ void Sema::call(Expr& e) {
   for (Expr* x : e.operands) good = value(*x) && good;
   if (!s) {
     if (e.name == "fork") {
-      error(e.loc, "fork can only be the whole right side of a declaration or an assignment statement");
+      error(e.loc,
+            "fork can only be the whole right side of a declaration or an assignment statement");
     } else {
       undeclared(e.name, e.name_loc, true);
     }
@@ -80,7 +81,8 @@ void Sema::call(Expr& e) {
   }
   if (s->kind == SymbolKind::unknown) return;
   if (s->kind != SymbolKind::function) {
-    error(e.name_loc, fmt::format("'{}' is no function and cannot be called", e.name)).note(s->loc, "declared here");
+    error(e.name_loc, fmt::format("'{}' is no function and cannot be called", e.name))
+        .note(s->loc, "declared here");
     return;
   }
   ast::Function& f = *s->function;
@@ -102,14 +104,15 @@ void Sema::call(Expr& e) {
     }
     facts_[function_].calls.push_back(std::move(c));
   }
-  for (std::size_t i = 0; i < e.operands.size(); ++i) check_conversion(*e.operands[i], f.parameters[i].type);
+  for (std::size_t i = 0; i < e.operands.size(); ++i)
+    check_conversion(*e.operands[i], f.parameters[i].type);
   if (good) e.type = s->type;
 }
 
 bool Sema::argument_count(const Expr& e, std::size_t wanted) {
   if (e.operands.size() == wanted) return true;
-  error(e.loc, fmt::format("'{}' takes {} argument{}, not {}", e.name, wanted, wanted == 1 ? "" : "s",
-                           e.operands.size()));
+  error(e.loc, fmt::format("'{}' takes {} argument{}, not {}", e.name, wanted,
+                           wanted == 1 ? "" : "s", e.operands.size()));
   return false;
 }
 
@@ -149,7 +152,8 @@ void Sema::atomic(Expr& e) {
   if (element.kind != ExprKind::index) {
     good = value(element);
     if (good) {
-      error(element.loc, fmt::format("'{}' needs an element of DRAM or SRAM, as in '{}(a[i], ..)'", e.name, e.name));
+      error(element.loc, fmt::format("'{}' needs an element of DRAM or SRAM, as in '{}(a[i], ..)'",
+                                     e.name, e.name));
       good = false;
     }
   } else {
@@ -159,13 +163,14 @@ void Sema::atomic(Expr& e) {
   if (good) {
     const Symbol& s = *element.operands[0]->symbol;
     if (s.form != ast::MemoryForm::dram && s.form != ast::MemoryForm::sram) {
-      error(element.loc, fmt::format("'{}' needs an element of DRAM or SRAM, but '{}' is {}", e.name, s.name,
-                                     ast::with_article(s.form)))
+      error(element.loc, fmt::format("'{}' needs an element of DRAM or SRAM, but '{}' is {}",
+                                     e.name, s.name, ast::with_article(s.form)))
           .note(s.loc, "declared here");
       good = false;
     } else if (s.element != type_i32 && s.element != type_u32) {
-      error(element.loc, fmt::format("'{}' needs elements of type 'int' or 'uint', but those of '{}' are '{}'", e.name,
-                                     s.name, s.element.source_str()))
+      error(element.loc,
+            fmt::format("'{}' needs elements of type 'int' or 'uint', but those of '{}' are '{}'",
+                        e.name, s.name, s.element.source_str()))
           .note(s.loc, "declared here");
       good = false;
     }
@@ -194,9 +199,10 @@ void Sema::fork(Expr& e) {
   if (blocked) {
     Diagnostic& d = error(e.loc, "a thread cannot fork while memory that it declared is in scope");
     for (const Symbol* m : open_memory_) {
-      if (m->thread == thread_) d.note(m->loc, fmt::format("the {} '{}' is declared here; declare it in an enclosing "
-                                                           "thread and fork inside 'foreach (1)'",
-                                                           ast::spelling(m->form), m->name));
+      if (m->thread == thread_)
+        d.note(m->loc, fmt::format("the {} '{}' is declared here; declare it in an enclosing "
+                                   "thread and fork inside 'foreach (1)'",
+                                   ast::spelling(m->form), m->name));
     }
   }
   if (function_ && !thread_ && !facts_[function_].fork) facts_[function_].fork = e.loc;

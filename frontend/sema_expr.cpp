@@ -27,10 +27,13 @@ void Sema::expr(Expr& e) {
     case ExprKind::index: index(e); break;
     case ExprKind::method: method(e); break;
     case ExprKind::foreach:
-      foreach(*e.loop);
+      foreach (*e.loop)
+        ;
       e.type = e.loop->result;
       if (e.loop->reduce.empty()) {
-        error(e.loc, "a foreach gives a value only with a reduction, as in 'foreach (n) reduce(+) { .. }'");
+        error(
+            e.loc,
+            "a foreach gives a value only with a reduction, as in 'foreach (n) reduce(+) { .. }'");
         e.type = ast::error_type;
       }
       break;
@@ -68,7 +71,9 @@ void Sema::name(Expr& e) {
 // --- operators ----------------------------------------------------------------------------------
 
 void Sema::tautology(const ast::ChainOp& o, const Expr* left, const Expr* right) {
-  auto is_zero = [](const Expr* e) { return e && e->constant && e->type.is_integer() && e->bits == 0; };
+  auto is_zero = [](const Expr* e) {
+    return e && e->constant && e->type.is_integer() && e->bits == 0;
+  };
   auto is_unsigned = [](const Expr* e) {
     return e && !e->constant && e->type.is_integer() && !e->type.is_signed() && e->type != type_i1;
   };
@@ -87,8 +92,8 @@ Type Sema::chain_step(const Expr& e, std::size_t i, Type left, const Expr* left_
   const ast::ChainOp& o = e.ops[i];
   const Expr& right = *e.operands[i + 1];
   if (is_error(left) || is_error(right.type)) return ast::error_type;
-  bool integers_only = o.op == Operator::or_ || o.op == Operator::xor_ || o.op == Operator::and_ || o.op == Operator::shl ||
-                       o.op == Operator::shr || o.op == Operator::rem;
+  bool integers_only = o.op == Operator::or_ || o.op == Operator::xor_ || o.op == Operator::and_ ||
+                       o.op == Operator::shl || o.op == Operator::shr || o.op == Operator::rem;
   if (integers_only && (left.is_float() || right.type.is_float())) {
     error(o.loc, fmt::format("'{}' takes integers, not '{}' and '{}'", ast::spelling(o.op),
                              left.source_str(), right.type.source_str()));
@@ -164,7 +169,8 @@ void Sema::cast(Expr& e) {
 bool Sema::assignable_variable(Expr& e) {
   Symbol& s = *e.symbol;
   if (s.kind == SymbolKind::constant) {
-    error(e.loc, fmt::format("'{}' is a constant and cannot be assigned", s.name)).note(s.loc, "declared here");
+    error(e.loc, fmt::format("'{}' is a constant and cannot be assigned", s.name))
+        .note(s.loc, "declared here");
     return false;
   }
   if (s.thread != thread_) {
@@ -193,9 +199,11 @@ bool Sema::assignable(Expr& e, bool reads) {
     expr(e);
     if (is_error(e.type)) return false;
     if (e.type.is_memory()) {
-      error(e.loc, fmt::format("the {} '{}' cannot be assigned{}", ast::spelling(e.symbol->form), e.symbol->name,
-                               ast::is_iterator(e.symbol->form) ? fmt::format("; write '*{} = ..'", e.symbol->name)
-                                                                : ""))
+      error(e.loc, fmt::format("the {} '{}' cannot be assigned{}", ast::spelling(e.symbol->form),
+                               e.symbol->name,
+                               ast::is_iterator(e.symbol->form)
+                                   ? fmt::format("; write '*{} = ..'", e.symbol->name)
+                                   : ""))
           .note(e.symbol->loc, "declared here");
       return false;
     }
@@ -206,7 +214,8 @@ bool Sema::assignable(Expr& e, bool reads) {
     if (is_error(e.type)) return false;
     const Symbol& s = *e.operands[0]->symbol;
     if (s.form == ast::MemoryForm::read_view || ast::is_iterator(s.form)) {
-      error(e.loc, fmt::format("an element of the {} '{}' cannot be assigned", ast::spelling(s.form), s.name))
+      error(e.loc, fmt::format("an element of the {} '{}' cannot be assigned",
+                               ast::spelling(s.form), s.name))
           .note(s.loc, "declared here");
       return false;
     }
@@ -216,10 +225,12 @@ bool Sema::assignable(Expr& e, bool reads) {
     Symbol* s = iterator_named(*e.operands[0], "'*'");
     if (!s) return false;
     e.symbol = s;
-    bool writes = s->form == ast::MemoryForm::write_it || s->form == ast::MemoryForm::manual_write_it;
+    bool writes =
+        s->form == ast::MemoryForm::write_it || s->form == ast::MemoryForm::manual_write_it;
     if (!writes || reads) {
-      error(e.loc, writes ? fmt::format("the {} '{}' cannot be read", ast::spelling(s->form), s->name)
-                          : fmt::format("the {} '{}' cannot be written", ast::spelling(s->form), s->name))
+      error(e.loc,
+            writes ? fmt::format("the {} '{}' cannot be read", ast::spelling(s->form), s->name)
+                   : fmt::format("the {} '{}' cannot be written", ast::spelling(s->form), s->name))
           .note(s->loc, "declared here");
       return false;
     }
@@ -227,7 +238,8 @@ bool Sema::assignable(Expr& e, bool reads) {
     return true;
   }
   expr(e);
-  if (!is_error(e.type)) error(e.loc, "this cannot be assigned: it is no variable and no element of memory");
+  if (!is_error(e.type))
+    error(e.loc, "this cannot be assigned: it is no variable and no element of memory");
   return false;
 }
 
@@ -247,7 +259,8 @@ void Sema::assign(Expr& e, bool whole_statement) {
       if (e.op == Operator::add) {
         advance(e, *s, right);
       } else {
-        error(e.op_loc, fmt::format("an iterator only goes forward: '{}{}=' is not possible", s->name, ast::spelling(e.op)));
+        error(e.op_loc, fmt::format("an iterator only goes forward: '{}{}=' is not possible",
+                                    s->name, ast::spelling(e.op)));
       }
       return;
     }
@@ -266,7 +279,8 @@ void Sema::assign(Expr& e, bool whole_statement) {
     return;
   }
   bool shift = e.op == Operator::shl || e.op == Operator::shr;
-  bool integers_only = shift || e.op == Operator::or_ || e.op == Operator::xor_ || e.op == Operator::and_ || e.op == Operator::rem;
+  bool integers_only = shift || e.op == Operator::or_ || e.op == Operator::xor_ ||
+                       e.op == Operator::and_ || e.op == Operator::rem;
   if (integers_only && (left.type.is_float() || right.type.is_float())) {
     error(e.op_loc, fmt::format("'{}=' takes integers, not '{}' and '{}'", ast::spelling(e.op),
                                 left.type.source_str(), right.type.source_str()));
@@ -289,9 +303,11 @@ void Sema::step(Expr& e, bool of_dereference) {
       e.symbol = s;
       e.type = type_void;
       if (e.op == Operator::sub) {
-        error(e.op_loc, fmt::format("an iterator only goes forward: '{}--' is not possible", s->name));
+        error(e.op_loc,
+              fmt::format("an iterator only goes forward: '{}--' is not possible", s->name));
       } else if (s->form == ast::MemoryForm::manual_write_it) {
-        error(e.loc, fmt::format("a ManualWriteIt advances by '{}.next(last)'", s->name)).note(s->loc, "declared here");
+        error(e.loc, fmt::format("a ManualWriteIt advances by '{}.next(last)'", s->name))
+            .note(s->loc, "declared here");
       } else if (e.prefix) {
         error(e.loc, fmt::format("an iterator advances by '{}++'", s->name));
       } else {

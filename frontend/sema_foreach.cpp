@@ -12,14 +12,16 @@ void Sema::foreach_range(ast::Foreach& f) {
   Type index = f.index_type;
   bool good_index = index.is_integer() && index != type_i1;
   if (!good_index) {
-    error(f.index_type_loc, fmt::format("the index of a foreach must be an integer, not '{}'", index.source_str()));
+    error(f.index_type_loc,
+          fmt::format("the index of a foreach must be an integer, not '{}'", index.source_str()));
   }
   struct Bound {
     Expr* e;
     const char* what;
   };
-  for (Bound bound : {Bound{f.lo, "the lower bound of a foreach"}, Bound{f.hi, "the upper bound of a foreach"},
-                      Bound{f.step, "the step of a foreach"}}) {
+  for (Bound bound :
+       {Bound{f.lo, "the lower bound of a foreach"}, Bound{f.hi, "the upper bound of a foreach"},
+        Bound{f.step, "the step of a foreach"}}) {
     if (!bound.e || !integer_value(*bound.e, bound.what) || !good_index) continue;
     const Expr& e = *bound.e;
     if (!e.constant) {
@@ -30,7 +32,8 @@ void Sema::foreach_range(ast::Foreach& f) {
     converted.type = index;
     converted.bits = convert(e.type.kind, index.kind, e.bits);
     if (integer_of(converted) != integer_of(e)) {
-      error(e.loc, fmt::format("{} is {}, which does not fit the index's type '{}'", bound.what, integer_of(e), index.source_str()))
+      error(e.loc, fmt::format("{} is {}, which does not fit the index's type '{}'", bound.what,
+                               integer_of(e), index.source_str()))
           .note(f.index_loc, "the index is declared here");
     } else if (bound.e == f.step && e.bits == 0) {
       error(e.loc, "the step of a foreach cannot be 0");
@@ -38,7 +41,7 @@ void Sema::foreach_range(ast::Foreach& f) {
   }
 }
 
-void Sema::foreach(ast::Foreach& f) {
+void Sema::foreach (ast::Foreach& f) {
   f.result = f.reduce.empty() ? type_void : ast::error_type;
   if (!function_) {
     error(f.loc, "a foreach cannot stand outside of a function");
@@ -47,7 +50,8 @@ void Sema::foreach(ast::Foreach& f) {
   }
   foreach_range(f);
   if (!f.reduce.empty() && !is_reduction(std::string(f.reduce))) {
-    error(f.reduce_loc, fmt::format("'{}' is no reduction; there are + * & | ^ min max && ||", f.reduce));
+    error(f.reduce_loc,
+          fmt::format("'{}' is no reduction; there are + * & | ^ min max && ||", f.reduce));
   }
   f.parent = thread_;
   thread_ = &f;
@@ -66,7 +70,9 @@ void Sema::foreach(ast::Foreach& f) {
   thread_ = f.parent;
   if (f.reduce.empty()) return;
   if ((f.flow & ast::flow_next) && !done.broken) {
-    error(f.body.close, "every path through a foreach with a reduction must end in 'return' with a value or in 'exit'")
+    error(f.body.close,
+          "every path through a foreach with a reduction must end in 'return' with a value or in "
+          "'exit'")
         .note(f.loc, "this foreach");
   }
   reduction_type(f, done.returned);

@@ -1,7 +1,7 @@
 /// Rules that a call graph decides: no recursion, and no fork while the caller's memory is open.
-#include <algorithm>
-
 #include <fmt/core.h>
+
+#include <algorithm>
 
 #include "sema.hpp"
 
@@ -19,10 +19,12 @@ void Sema::find_recursion(ast::Function* f) {
     } else if (callee.state == FunctionFacts::active && reported.insert(c.callee).second) {
       auto first = std::find(call_path_.begin(), call_path_.end(), c.callee);
       std::string cycle = fmt::format("'{}' calls ", (*first)->name);
-      for (auto it = first + 1; it < call_path_.end(); ++it) cycle += fmt::format("'{}', which calls ", (*it)->name);
+      for (auto it = first + 1; it < call_path_.end(); ++it)
+        cycle += fmt::format("'{}', which calls ", (*it)->name);
       cycle += first + 1 == call_path_.end() ? "itself" : fmt::format("'{}'", (*first)->name);
       Diagnostic& d = error(c.loc, "functions cannot be recursive: " + cycle);
-      for (auto it = first; it < call_path_.end(); ++it) d.note((*it)->loc, fmt::format("'{}' is declared here", (*it)->name));
+      for (auto it = first; it < call_path_.end(); ++it)
+        d.note((*it)->loc, fmt::format("'{}' is declared here", (*it)->name));
     }
     if (c.own_thread && callee.fork && !facts.fork) facts.fork = callee.fork;
   }
@@ -32,21 +34,25 @@ void Sema::find_recursion(ast::Function* f) {
 
 void Sema::check_calls() {
   for (ast::Item& item : ast_.items) {
-    if (item.function && facts_.at(item.function).state == FunctionFacts::unvisited) find_recursion(item.function);
+    if (item.function && facts_.at(item.function).state == FunctionFacts::unvisited)
+      find_recursion(item.function);
   }
   for (ast::Item& item : ast_.items) {
     if (!item.function) continue;
     for (const Call& c : facts_.at(item.function).calls) {
       const std::optional<Loc>& fork = facts_.at(c.callee).fork;
       if (!fork || c.open.empty()) continue;
-      Diagnostic& d = error(c.loc, fmt::format("'{}' forks, which a thread cannot do while memory that it declared "
-                                               "is in scope",
-                                               c.callee->name));
+      Diagnostic& d = error(
+          c.loc, fmt::format("'{}' forks, which a thread cannot do while memory that it declared "
+                             "is in scope",
+                             c.callee->name));
       d.note(*fork, "the fork is here");
       for (const Symbol* m : c.open) {
-        d.note(m->loc, fmt::format("the {} '{}' is declared here; declare it in an enclosing thread and fork "
-                                   "inside 'foreach (1)'",
-                                   ast::spelling(m->form), m->name));
+        d.note(
+            m->loc,
+            fmt::format("the {} '{}' is declared here; declare it in an enclosing thread and fork "
+                        "inside 'foreach (1)'",
+                        ast::spelling(m->form), m->name));
       }
     }
   }

@@ -1,7 +1,7 @@
 /// Memory: its declarations, and what each form allows.
-#include <bit>
-
 #include <fmt/core.h>
+
+#include <bit>
 
 #include "sema.hpp"
 
@@ -23,19 +23,30 @@ void Sema::memory(ast::MemoryDecl& m, bool at_file_level) {
   };
   if (dram != at_file_level) {
     wrong(m.loc, dram ? "DRAM arrays are declared at file level, outside of functions"
-                      : fmt::format("{} is declared inside a function, not at file level", ast::with_article(m.form)));
+                      : fmt::format("{} is declared inside a function, not at file level",
+                                    ast::with_article(m.form)));
   }
-  if (typed && !m.element_loc.known()) wrong(m.loc, fmt::format("{} needs an element type, as in '{}'", form, dram ? "DRAM<int> a;" : "SRAM<int, 16> a;"));
-  if (typed && m.element == type_void && m.element_loc.known()) wrong(m.element_loc, "elements cannot have type 'void'");
-  if (!typed && m.element_loc.known()) wrong(m.element_loc, fmt::format("{} takes only a size, as in '{}<16>'; its element type is the array's", form, form));
+  if (typed && !m.element_loc.known())
+    wrong(m.loc, fmt::format("{} needs an element type, as in '{}'", form,
+                             dram ? "DRAM<int> a;" : "SRAM<int, 16> a;"));
+  if (typed && m.element == type_void && m.element_loc.known())
+    wrong(m.element_loc, "elements cannot have type 'void'");
+  if (!typed && m.element_loc.known())
+    wrong(m.element_loc,
+          fmt::format("{} takes only a size, as in '{}<16>'; its element type is the array's", form,
+                      form));
   std::size_t sizes = dram ? 0 : 1;
   if (m.template_args.size() != sizes) {
-    wrong(m.loc, dram ? "DRAM takes only an element type; a size stands after the name, as in 'DRAM<int> a[n];'"
+    wrong(m.loc, dram ? "DRAM takes only an element type; a size stands after the name, as in "
+                        "'DRAM<int> a[n];'"
                       : fmt::format("{} needs one size, as in '{}'", form,
-                                    typed ? "SRAM<int, 16> a;" : fmt::format("{}<16> {}(..)", form, m.name)));
+                                    typed ? "SRAM<int, 16> a;"
+                                          : fmt::format("{}<16> {}(..)", form, m.name)));
   }
-  if (m.size && !dram) wrong(m.size->loc, fmt::format("the size of {} stands in '< >'", ast::with_article(m.form)));
-  if (typed && m.has_args) wrong(m.name_loc, fmt::format("{} takes no arguments", ast::with_article(m.form)));
+  if (m.size && !dram)
+    wrong(m.size->loc, fmt::format("the size of {} stands in '< >'", ast::with_article(m.form)));
+  if (typed && m.has_args)
+    wrong(m.name_loc, fmt::format("{} takes no arguments", ast::with_article(m.form)));
   if (!typed && !m.has_args) {
     wrong(m.name_loc, fmt::format("a {} needs its array and {}, as in '{}({}, 0)'", form,
                                   ast::is_view(m.form) ? "base" : "position", m.name, "array"));
@@ -51,21 +62,28 @@ void Sema::memory(ast::MemoryDecl& m, bool at_file_level) {
   std::int64_t size = 0;
   if (good) {
     Expr& n = *m.template_args[0];
-    auto constant = constant_integer(n, fmt::format("the size of {}", ast::with_article(m.form)).c_str());
+    auto constant =
+        constant_integer(n, fmt::format("the size of {}", ast::with_article(m.form)).c_str());
     size = constant.value_or(0);
     good = constant.has_value();
     if (typed) {
-      if (good && (size < 1 || size > INT32_MAX)) wrong(n.loc, fmt::format("the size of an SRAM must be positive, not {}", size));
+      if (good && (size < 1 || size > INT32_MAX))
+        wrong(n.loc, fmt::format("the size of an SRAM must be positive, not {}", size));
     } else if (ast::is_view(m.form)) {
-      if (good && (size < 1 || size > 4096)) wrong(n.loc, fmt::format("the size of a view must be 1 to 4096, not {}", size));
-    } else if (good && (size < 4 || size > 256 || !std::has_single_bit(static_cast<std::uint64_t>(size)))) {
-      wrong(n.loc, fmt::format("the size of an iterator must be a power of two from 4 to 256, not {}", size));
+      if (good && (size < 1 || size > 4096))
+        wrong(n.loc, fmt::format("the size of a view must be 1 to 4096, not {}", size));
+    } else if (good &&
+               (size < 4 || size > 256 || !std::has_single_bit(static_cast<std::uint64_t>(size)))) {
+      wrong(n.loc,
+            fmt::format("the size of an iterator must be a power of two from 4 to 256, not {}",
+                        size));
     }
   } else {
     for (Expr* x : m.template_args) expr(*x);
   }
   memory_arguments(m);
-  good = good && (typed || (!m.args.empty() && m.args[0]->symbol && m.args[0]->type.kind == Kind::dram));
+  good = good &&
+         (typed || (!m.args.empty() && m.args[0]->symbol && m.args[0]->type.kind == Kind::dram));
   if (at_file_level) {
     m.symbol->kind = SymbolKind::unknown;
     return;
@@ -78,7 +96,9 @@ void Sema::memory(ast::MemoryDecl& m, bool at_file_level) {
   s.form = m.form;
   s.element = typed ? m.element : m.args[0]->symbol->element;
   s.size = static_cast<std::uint32_t>(size);
-  s.type = typed ? sram_of(s.element, s.size) : ast::is_view(m.form) ? view_of(s.element, s.size) : iter_of(s.element, s.size);
+  s.type = typed                  ? sram_of(s.element, s.size)
+           : ast::is_view(m.form) ? view_of(s.element, s.size)
+                                  : iter_of(s.element, s.size);
   open_memory_.push_back(&s);
 }
 
@@ -87,13 +107,17 @@ void Sema::memory_arguments(ast::MemoryDecl& m) {
   for (std::size_t i = 0; i < m.args.size(); ++i) {
     Expr& x = *m.args[i];
     if (i > 0) {
-      integer_value(x, i == 2 ? "the number of valid elements" : ast::is_view(m.form) ? "the base of a view" : "the position of an iterator");
+      integer_value(x, i == 2                 ? "the number of valid elements"
+                       : ast::is_view(m.form) ? "the base of a view"
+                                              : "the position of an iterator");
       continue;
     }
     Symbol* array = x.kind == ExprKind::name ? memory_named(x) : nullptr;
-    if (x.kind != ExprKind::name && value(x)) error(x.loc, fmt::format("the first argument of a {} is the name of a DRAM array", form));
+    if (x.kind != ExprKind::name && value(x))
+      error(x.loc, fmt::format("the first argument of a {} is the name of a DRAM array", form));
     if (array && array->form != MemoryForm::dram) {
-      error(x.loc, fmt::format("a {} needs a DRAM array, but '{}' is {}", form, array->name, ast::with_article(array->form)))
+      error(x.loc, fmt::format("a {} needs a DRAM array, but '{}' is {}", form, array->name,
+                               ast::with_article(array->form)))
           .note(array->loc, "declared here");
       x.type = ast::error_type;
     }
@@ -101,7 +125,9 @@ void Sema::memory_arguments(ast::MemoryDecl& m) {
   bool view = ast::is_view(m.form);
   bool iterator = ast::is_iterator(m.form);
   if (m.has_args && view && m.args.size() != 2 && m.args.size() != 3) {
-    error(m.name_loc, fmt::format("a {} takes an array, a base and perhaps the number of valid elements", form));
+    error(
+        m.name_loc,
+        fmt::format("a {} takes an array, a base and perhaps the number of valid elements", form));
   } else if (m.has_args && iterator && m.args.size() != 2) {
     error(m.name_loc, fmt::format("a {} takes an array and a position", form));
   }
@@ -128,7 +154,8 @@ void Sema::index(Expr& e) {
   if (ast::is_iterator(s->form)) {
     if (!iterator_named(*e.operands[0], "'[ ]'")) return;
     if (s->form != MemoryForm::peek_read_it) {
-      error(e.loc, fmt::format("the {} '{}' cannot be indexed; only a PeekReadIt can", ast::spelling(s->form), s->name))
+      error(e.loc, fmt::format("the {} '{}' cannot be indexed; only a PeekReadIt can",
+                               ast::spelling(s->form), s->name))
           .note(s->loc, "declared here");
       return;
     }
@@ -137,8 +164,10 @@ void Sema::index(Expr& e) {
   if (good && k.constant && s->form != MemoryForm::dram) {
     std::int64_t at = integer_of(k);
     if (at < 0 || at >= std::int64_t{s->size}) {
-      diagnostics_.warning(k.loc, "bounds", fmt::format("index {} is outside of the {} '{}' of {} elements", at,
-                                                        ast::spelling(s->form), s->name, s->size))
+      diagnostics_
+          .warning(k.loc, "bounds",
+                   fmt::format("index {} is outside of the {} '{}' of {} elements", at,
+                               ast::spelling(s->form), s->name, s->size))
           .note(s->loc, "declared here");
     }
   }
@@ -155,14 +184,17 @@ ast::Symbol* Sema::iterator_named(Expr& e, const char* use) {
     return nullptr;
   }
   if (!s || !e.type.is_memory() || !ast::is_iterator(s->form)) {
-    Diagnostic& d = error(e.loc, s && e.type.is_memory()
-                                     ? fmt::format("{} needs an iterator, but '{}' is {}", use, s->name, ast::with_article(s->form))
-                                     : fmt::format("{} needs the name of an iterator; there are no pointers", use));
+    Diagnostic& d = error(
+        e.loc, s && e.type.is_memory()
+                   ? fmt::format("{} needs an iterator, but '{}' is {}", use, s->name,
+                                 ast::with_article(s->form))
+                   : fmt::format("{} needs the name of an iterator; there are no pointers", use));
     if (s) d.note(s->loc, "declared here");
     return nullptr;
   }
   if (s->thread != thread_) {
-    error(e.loc, fmt::format("'{}' is an iterator of the parent thread, which a foreach cannot use", s->name))
+    error(e.loc, fmt::format("'{}' is an iterator of the parent thread, which a foreach cannot use",
+                             s->name))
         .note(s->loc, "declared here");
     return nullptr;
   }
@@ -172,11 +204,13 @@ ast::Symbol* Sema::iterator_named(Expr& e, const char* use) {
 void Sema::dereference(Expr& e) {
   Expr& x = *e.operands[0];
   // `*it++` reads, then advances.
-  bool advances = x.kind == ExprKind::step && !x.prefix && x.op == Operator::add && x.operands[0]->kind == ExprKind::name;
+  bool advances = x.kind == ExprKind::step && !x.prefix && x.op == Operator::add &&
+                  x.operands[0]->kind == ExprKind::name;
   Symbol* s = iterator_named(advances ? *x.operands[0] : x, "'*'");
   if (!s) return;
   if (s->form == MemoryForm::write_it || s->form == MemoryForm::manual_write_it) {
-    error(e.loc, fmt::format("the {} '{}' cannot be read", ast::spelling(s->form), s->name)).note(s->loc, "declared here");
+    error(e.loc, fmt::format("the {} '{}' cannot be read", ast::spelling(s->form), s->name))
+        .note(s->loc, "declared here");
     return;
   }
   if (advances) {
@@ -190,9 +224,11 @@ void Sema::dereference(Expr& e) {
 void Sema::advance(Expr& e, Symbol& iterator, Expr& amount) {
   if (!integer_value(amount, "the distance of an iterator")) return;
   if (iterator.form == MemoryForm::write_it || iterator.form == MemoryForm::manual_write_it) {
-    error(e.loc, fmt::format("a {} advances by one element at a time: '{}'", ast::spelling(iterator.form),
-                             iterator.form == MemoryForm::write_it ? fmt::format("{}++", iterator.name)
-                                                                   : fmt::format("{}.next(last)", iterator.name)))
+    error(e.loc,
+          fmt::format("a {} advances by one element at a time: '{}'", ast::spelling(iterator.form),
+                      iterator.form == MemoryForm::write_it
+                          ? fmt::format("{}++", iterator.name)
+                          : fmt::format("{}.next(last)", iterator.name)))
         .note(iterator.loc, "declared here");
     return;
   }
@@ -203,7 +239,9 @@ void Sema::advance(Expr& e, Symbol& iterator, Expr& amount) {
 void Sema::method(Expr& e) {
   Expr& x = *e.operands[0];
   if (e.name != "next") {
-    error(e.name_loc, fmt::format("there is no '{}'; the only member function is 'next' of a ManualWriteIt", e.name));
+    error(e.name_loc,
+          fmt::format("there is no '{}'; the only member function is 'next' of a ManualWriteIt",
+                      e.name));
     expr(x);
     expr(*e.operands[1]);
     return;
@@ -212,8 +250,8 @@ void Sema::method(Expr& e) {
   bool good = condition(*e.operands[1]);
   if (!s) return;
   if (s->form != MemoryForm::manual_write_it) {
-    error(e.loc, fmt::format("'next' belongs to a ManualWriteIt; the {} '{}' advances by '{}++'", ast::spelling(s->form),
-                             s->name, s->name))
+    error(e.loc, fmt::format("'next' belongs to a ManualWriteIt; the {} '{}' advances by '{}++'",
+                             ast::spelling(s->form), s->name, s->name))
         .note(s->loc, "declared here");
     return;
   }

@@ -14,7 +14,9 @@ void Sema::size_name(Expr& e) {
     for (ast::Parameter& p : main_->parameters) {
       if (p.name != e.name) continue;
       e.type = p.type;
-      if (p.type.is_float()) error(e.loc, "the size of an array must be an integer, not 'float'").note(p.loc, "declared here");
+      if (p.type.is_float())
+        error(e.loc, "the size of an array must be an integer, not 'float'")
+            .note(p.loc, "declared here");
       return;
     }
   }
@@ -22,7 +24,8 @@ void Sema::size_name(Expr& e) {
   if (s && s->kind == SymbolKind::constant) {
     name(e);
     if (!is_error(e.type) && e.type.is_float()) {
-      error(e.loc, "the size of an array must be an integer, not 'float'").note(s->loc, "declared here");
+      error(e.loc, "the size of an array must be an integer, not 'float'")
+          .note(s->loc, "declared here");
     }
     return;
   }
@@ -34,15 +37,17 @@ void Sema::size_name(Expr& e) {
   for (const ast::Item& item : ast_.items) {
     if (item.constant) candidates.emplace_back(item.constant->name);
   }
-  error(e.loc, fmt::format("'{}' is neither a parameter of 'main' nor a constant, and cannot stand in "
-                           "the size of an array{}",
-                           e.name, did_you_mean(std::string(e.name), candidates)))
+  error(e.loc,
+        fmt::format("'{}' is neither a parameter of 'main' nor a constant, and cannot stand in "
+                    "the size of an array{}",
+                    e.name, did_you_mean(std::string(e.name), candidates)))
       .note(main_->loc, "'main' is declared here");
 }
 
 void Sema::dram_size(Expr& e) {
   bool built_in = e.kind == ExprKind::call && !find(e.name) &&
-                  (e.name == "min" || e.name == "max" || e.name == "abs" || e.name == "clamp" || e.name == "select");
+                  (e.name == "min" || e.name == "max" || e.name == "abs" || e.name == "clamp" ||
+                   e.name == "select");
   switch (e.kind) {
     case ExprKind::error: return;
     case ExprKind::name: size_name(e); return;
@@ -65,8 +70,9 @@ void Sema::dram_size(Expr& e) {
       }
       [[fallthrough]];
     default:
-      error(e.loc, "the size of an array is made of main's parameters, constants, operators, min, max, "
-                   "abs and clamp only");
+      error(e.loc,
+            "the size of an array is made of main's parameters, constants, operators, min, max, "
+            "abs and clamp only");
       return;
   }
   for (Expr* x : e.operands) dram_size(*x);

@@ -1,7 +1,7 @@
 /// Statements: scopes, jumps, loops, pragmas, and how control can leave each of them.
-#include <algorithm>
-
 #include <fmt/core.h>
+
+#include <algorithm>
 
 #include "sema.hpp"
 
@@ -56,7 +56,8 @@ void Sema::stmt(Stmt& s) {
     case StmtKind::do_:
     case StmtKind::for_: loop(s); break;
     case StmtKind::foreach:
-      foreach(*s.loop);
+      foreach (*s.loop)
+        ;
       break;
     case StmtKind::replicate: replicate(s); break;
     case StmtKind::break_:
@@ -151,7 +152,9 @@ void Sema::loop(Stmt& s) {
 
 void Sema::replicate(Stmt& s) {
   if (auto n = constant_integer(*s.expr, "the number of copies of a replicate")) {
-    if (*n < 1) error(s.expr->loc, fmt::format("the number of copies of a replicate must be positive, not {}", *n));
+    if (*n < 1)
+      error(s.expr->loc,
+            fmt::format("the number of copies of a replicate must be positive, not {}", *n));
     if (*n > INT32_MAX) error(s.expr->loc, "the number of copies of a replicate is too large");
   }
   frames_.push_back({Frame::replicate, &s});
@@ -169,15 +172,20 @@ void Sema::jump(Stmt& s) {
     if (it->kind == Frame::loop && !barrier) return;
     if (it->kind == Frame::loop) {
       bool replicate = barrier->kind == Frame::replicate;
-      error(s.loc, replicate ? fmt::format("'{}' may not leave a replicate", word)
-                             : fmt::format("'{}' cannot leave a foreach: its children are threads of their own", word))
-          .note(replicate ? barrier->stmt->loc : barrier->loop_node->loc, replicate ? "this replicate" : "this foreach");
+      error(s.loc,
+            replicate
+                ? fmt::format("'{}' may not leave a replicate", word)
+                : fmt::format("'{}' cannot leave a foreach: its children are threads of their own",
+                              word))
+          .note(replicate ? barrier->stmt->loc : barrier->loop_node->loc,
+                replicate ? "this replicate" : "this foreach");
       return;
     }
     if (!barrier && (it->kind == Frame::replicate || it->kind == Frame::foreach)) barrier = &*it;
   }
   if (barrier && barrier->kind == Frame::foreach) {
-    error(s.loc, fmt::format("'{}' cannot leave a foreach: its children are threads of their own", word))
+    error(s.loc,
+          fmt::format("'{}' cannot leave a foreach: its children are threads of their own", word))
         .note(barrier->loop_node->loc, "this foreach");
   } else {
     error(s.loc, fmt::format("'{}' outside of a loop", word));
@@ -199,7 +207,8 @@ void Sema::return_statement(Stmt& s) {
         error(s.loc, "a child of a foreach without a reduction returns no value")
             .note(f.loc, "'reduce(..)' would stand at the header of this foreach");
       } else if (!f.reduce.empty() && !s.expr) {
-        error(s.loc, fmt::format("a child of a foreach with 'reduce({})' must return a value", f.reduce))
+        error(s.loc,
+              fmt::format("a child of a foreach with 'reduce({})' must return a value", f.reduce))
             .note(f.loc, "this foreach");
       } else if (s.expr) {
         it->returned.push_back(s.expr->type);
@@ -210,9 +219,11 @@ void Sema::return_statement(Stmt& s) {
   }
   bool is_void = function_->result == type_void;
   if (s.expr && is_void) {
-    error(s.expr->loc, fmt::format("'{}' returns no value: its type is 'void'", function_->name)).note(function_->loc, "declared here");
+    error(s.expr->loc, fmt::format("'{}' returns no value: its type is 'void'", function_->name))
+        .note(function_->loc, "declared here");
   } else if (!s.expr && !is_void) {
-    error(s.loc, fmt::format("'{}' must return a value of type '{}'", function_->name, function_->result.source_str()))
+    error(s.loc, fmt::format("'{}' must return a value of type '{}'", function_->name,
+                             function_->result.source_str()))
         .note(function_->loc, "declared here");
   } else if (s.expr) {
     check_conversion(*s.expr, function_->result);
@@ -226,18 +237,22 @@ void Sema::pragmas(ast::Block& b, Owner owner) {
 }
 
 void Sema::pragma(ast::PragmaItem& p, ast::Block& b, Owner owner) {
-  static const std::vector<std::string> known = {"eliminate_hierarchy", "threads", "scalar", "vector", "unroll", "fixed"};
+  static const std::vector<std::string> known = {
+      "eliminate_hierarchy", "threads", "scalar", "vector", "unroll", "fixed"};
   bool numeric = p.name == "threads" || p.name == "unroll";
   std::string name(p.name);
   if (std::find(known.begin(), known.end(), name) == known.end()) {
-    diagnostics_.warning(p.loc, "pragma", fmt::format("unknown pragma '{}'{}", name, did_you_mean(name, known)));
+    diagnostics_.warning(p.loc, "pragma",
+                         fmt::format("unknown pragma '{}'{}", name, did_you_mean(name, known)));
     return;
   }
   const char* place = nullptr;
   if (p.name == "eliminate_hierarchy" && owner != Owner::foreach) place = "a foreach";
   if (p.name == "fixed" && owner != Owner::replicate) place = "a replicate";
-  if (p.name == "unroll" && owner != Owner::foreach && owner != Owner::loop) place = "a foreach or a loop";
-  if ((p.name == "scalar" || p.name == "vector") && owner == Owner::other) place = "a foreach, loop, replicate or if";
+  if (p.name == "unroll" && owner != Owner::foreach && owner != Owner::loop)
+    place = "a foreach or a loop";
+  if ((p.name == "scalar" || p.name == "vector") && owner == Owner::other)
+    place = "a foreach, loop, replicate or if";
   if (place) {
     error(p.loc, fmt::format("the pragma '{}' belongs in the block of {}", name, place));
     return;
@@ -252,7 +267,8 @@ void Sema::pragma(ast::PragmaItem& p, ast::Block& b, Owner owner) {
     if (p.name == "fixed") r.fixed = true;
     if (p.name == "scalar" || p.name == "vector") {
       const char* link = p.name == "scalar" ? "scalar" : "vector";
-      if (r.link && r.link != std::string_view(link)) error(p.loc, "a block cannot be both 'scalar' and 'vector'");
+      if (r.link && r.link != std::string_view(link))
+        error(p.loc, "a block cannot be both 'scalar' and 'vector'");
       r.link = link;
     }
     return;
@@ -264,7 +280,8 @@ void Sema::pragma(ast::PragmaItem& p, ast::Block& b, Owner owner) {
   auto n = constant_integer(*p.value, fmt::format("the value of the pragma '{}'", name).c_str());
   if (!n) return;
   if (*n < 1 || *n > INT32_MAX) {
-    error(p.value->loc, fmt::format("the value of the pragma '{}' must be positive, not {}", name, *n));
+    error(p.value->loc,
+          fmt::format("the value of the pragma '{}' must be positive, not {}", name, *n));
     return;
   }
   (p.name == "threads" ? b.pragmas.threads : b.pragmas.unroll) = *n;

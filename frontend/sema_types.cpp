@@ -18,7 +18,8 @@ Type common_type(Type a, Type b) {
 }
 
 std::int64_t Sema::integer_of(const Expr& e) {
-  return e.type.is_signed() ? std::int64_t{static_cast<std::int32_t>(e.bits)} : std::int64_t{e.bits};
+  return e.type.is_signed() ? std::int64_t{static_cast<std::int32_t>(e.bits)}
+                            : std::int64_t{e.bits};
 }
 
 void Sema::check_conversion(const Expr& from, Type to) {
@@ -31,7 +32,8 @@ void Sema::check_conversion(const Expr& from, Type to) {
   if (!to_integer && !narrower && !other_sign) return;
   std::string types = fmt::format("'{}' to '{}'", from.type.source_str(), to.source_str());
   if (!from.constant) {
-    diagnostics_.warning(from.loc, "narrowing", fmt::format("conversion from {} may lose part of the value", types));
+    diagnostics_.warning(from.loc, "narrowing",
+                         fmt::format("conversion from {} may lose part of the value", types));
     return;
   }
   std::uint32_t converted = convert(from.type.kind, to.kind, from.bits);
@@ -42,7 +44,9 @@ void Sema::check_conversion(const Expr& from, Type to) {
     return integer_of(after) == integer_of(from);
   }();
   if (!kept) {
-    diagnostics_.warning(from.loc, "narrowing", fmt::format("conversion from {} changes the value of the constant", types));
+    diagnostics_.warning(
+        from.loc, "narrowing",
+        fmt::format("conversion from {} changes the value of the constant", types));
   }
 }
 
@@ -52,9 +56,11 @@ bool Sema::value(Expr& e) {
   if (e.type.is_scalar()) return true;
   if (e.type.is_memory() && e.symbol) {
     bool iterator = ast::is_iterator(e.symbol->form);
-    error(e.loc, fmt::format("'{}' is {}, not a value; {}", e.symbol->name, ast::with_article(e.symbol->form),
-                             iterator ? fmt::format("read it as '*{}'", e.symbol->name)
-                                      : fmt::format("use an element of it, as in '{}[0]'", e.symbol->name)))
+    error(e.loc,
+          fmt::format(
+              "'{}' is {}, not a value; {}", e.symbol->name, ast::with_article(e.symbol->form),
+              iterator ? fmt::format("read it as '*{}'", e.symbol->name)
+                       : fmt::format("use an element of it, as in '{}[0]'", e.symbol->name)))
         .note(e.symbol->loc, "declared here");
   } else {
     error(e.loc, "this gives no value: its type is 'void'");
@@ -132,7 +138,9 @@ void Sema::fold(Expr& e) {
   switch (e.kind) {
     case ExprKind::chain: fold_chain(e); break;
     case ExprKind::cast: e.bits = as(*e.operands[0], e.type); break;
-    case ExprKind::conditional: e.bits = as(*e.operands[as(*e.operands[0], type_i1) ? 1 : 2], e.type); break;
+    case ExprKind::conditional:
+      e.bits = as(*e.operands[as(*e.operands[0], type_i1) ? 1 : 2], e.type);
+      break;
     case ExprKind::unary: {
       std::uint32_t x = as(*e.operands[0], e.type);
       if (e.op == Operator::neg) x = apply(Scalar::neg, e.type.kind, x);
@@ -145,7 +153,9 @@ void Sema::fold(Expr& e) {
       switch (e.builtin) {
         case ast::Builtin::min: e.bits = apply(Scalar::min, kind, operand(0), operand(1)); break;
         case ast::Builtin::max: e.bits = apply(Scalar::max, kind, operand(0), operand(1)); break;
-        case ast::Builtin::mulhi: e.bits = apply(Scalar::mulhi, kind, operand(0), operand(1)); break;
+        case ast::Builtin::mulhi:
+          e.bits = apply(Scalar::mulhi, kind, operand(0), operand(1));
+          break;
         case ast::Builtin::rotl: e.bits = apply(Scalar::rotl, kind, operand(0), operand(1)); break;
         case ast::Builtin::rotr: e.bits = apply(Scalar::rotr, kind, operand(0), operand(1)); break;
         case ast::Builtin::abs: e.bits = apply(Scalar::abs, kind, operand(0)); break;
@@ -153,9 +163,12 @@ void Sema::fold(Expr& e) {
         case ast::Builtin::clz: e.bits = apply(Scalar::clz, kind, operand(0)); break;
         case ast::Builtin::ctz: e.bits = apply(Scalar::ctz, kind, operand(0)); break;
         case ast::Builtin::clamp:
-          e.bits = apply(Scalar::min, kind, apply(Scalar::max, kind, operand(0), operand(1)), operand(2));
+          e.bits = apply(Scalar::min, kind, apply(Scalar::max, kind, operand(0), operand(1)),
+                         operand(2));
           break;
-        case ast::Builtin::select: e.bits = as(*e.operands[0], type_i1) ? operand(1) : operand(2); break;
+        case ast::Builtin::select:
+          e.bits = as(*e.operands[0], type_i1) ? operand(1) : operand(2);
+          break;
         default: return;
       }
       break;

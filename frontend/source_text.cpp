@@ -1,9 +1,10 @@
 /// Checks the bytes of a source file once, so that the lexer sees ASCII only and never fails.
 #include "source_text.hpp"
 
+#include <fmt/core.h>
+
 #include <cctype>
 #include <cstdint>
-#include <fmt/core.h>
 
 namespace revet {
 namespace {
@@ -90,7 +91,8 @@ class Scanner {
     }
     at_ += c.length;
     // As a letter it keeps a name together, for later messages.
-    bool in_name = !out_.empty() && (std::isalnum(static_cast<unsigned char>(out_.back())) || out_.back() == '_');
+    bool in_name = !out_.empty() &&
+                   (std::isalnum(static_cast<unsigned char>(out_.back())) || out_.back() == '_');
     put(in_comment ? '?' : in_name && c.value != byte_order_mark ? '_' : ' ');
     after_non_ascii_ = true;
   }

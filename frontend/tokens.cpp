@@ -2,9 +2,10 @@
 /// parser and later walks against deep nesting.
 #include "tokens.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
-#include <fmt/core.h>
 
 namespace revet {
 namespace {
@@ -15,13 +16,13 @@ bool one_of(std::string_view word, const std::array<std::string_view, N>& words)
 }
 
 constexpr std::array<std::string_view, 14> type_words = {
-    "int",  "uint",  "short", "ushort", "char",  "bool",   "float",
-    "void", "int8",  "int16", "int32",  "uint8", "uint16", "uint32"};
+    "int",  "uint", "short", "ushort", "char",  "bool",   "float",
+    "void", "int8", "int16", "int32",  "uint8", "uint16", "uint32"};
 constexpr std::array<std::string_view, 9> memory_words = {
     "DRAM",   "SRAM",       "ReadView", "WriteView",    "ModifyView",
     "ReadIt", "PeekReadIt", "WriteIt",  "ManualWriteIt"};
 constexpr std::array<std::string_view, 14> other_words = {
-    "const", "if",     "else", "while",   "do",        "for",  "break",
+    "const",    "if",     "else", "while",   "do",        "for",  "break",
     "continue", "return", "exit", "foreach", "replicate", "true", "false"};
 
 bool is_word(std::string_view text) {
@@ -54,7 +55,9 @@ void mark_tokens(std::vector<Token>& tokens) {
   bool ends_operand = false;        // the previous token can end an operand
   bool statement_may_begin = true;  // a statement can begin at this token
   bool closed_header = false;       // the previous token closed the header of a foreach
-  auto text = [&](std::size_t i) { return i < tokens.size() ? tokens[i].text : std::string_view(); };
+  auto text = [&](std::size_t i) {
+    return i < tokens.size() ? tokens[i].text : std::string_view();
+  };
 
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     Token& t = tokens[i];

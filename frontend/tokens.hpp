@@ -10,7 +10,14 @@ namespace revet {
 
 /// Types of token that depend on the neighbours; see `tokens` in Revet.g4.
 enum class Mark : std::uint8_t {
-  none, else_if, foreach_value, cast_open, cast_type, to, by, reduce,
+  none,
+  else_if,
+  foreach_value,
+  cast_open,
+  cast_type,
+  to,
+  by,
+  reduce,
 };
 
 struct Token {

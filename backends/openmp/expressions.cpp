@@ -395,6 +395,11 @@ Expr Emitter::compare(const Op& op, Scalar s) {
   } else {
     a = as_number(x);
     b = as_number(y);
+    // Compilers warn of what is always so.
+    if (!t.is_signed() && b.literal && b.number == 0 && (s == Scalar::lt || s == Scalar::ge))
+      return bool_literal(s == Scalar::ge);
+    if (!t.is_signed() && a.literal && a.number == 0 && (s == Scalar::gt || s == Scalar::le))
+      return bool_literal(s == Scalar::le);
   }
   return binary(a, symbol(s), b, prec_of(s), C::boolean);
 }
@@ -452,7 +457,8 @@ Expr Emitter::conditional(const Expr& c, const Expr& a, const Expr& b, Type type
     x = fit(a);
     y = fit(b);
   }
-  return {wrap_if(c.text, c.prec <= Prec::conditional) + " ? " +
+  const bool bits = c.prec == Prec::bit_or || c.prec == Prec::bit_xor || c.prec == Prec::bit_and;
+  return {wrap_if(c.text, bits || c.prec <= Prec::conditional) + " ? " +
               wrap_if(x.text, x.prec <= Prec::conditional) + " : " +
               wrap_if(y.text, y.prec <= Prec::conditional),
           Prec::conditional, held};

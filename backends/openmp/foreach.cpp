@@ -249,7 +249,7 @@ void Emitter::plain_loop(const Op& op, Loop& loop) {
 
 /// One child: the body of the C++ loop.
 void Emitter::child(const Op& op, Loop& loop) {
-  if (!loop.ordinal.empty())
+  if (!loop.ordinal.empty() && !op.body().arg(0)->unused())
     code_.line("const int64_t " + loop.index + " = " + loop.lo + " + " + loop.ordinal + " * " +
                (loop.by != 0 ? std::to_string(loop.by) : loop.step) + ";");
   Level made;
@@ -409,9 +409,7 @@ void Emitter::open_region(const Op& op, Loop& loop) {
   uses_workers_ = true;
   std::string schedule = " schedule(dynamic)";
   if (!loop.tree && (loop.by == 0 || (loop.by < 64 && loop.by > -64))) {
-    const std::string chunk = scopes.declare("chunk", scopes.depth() - 1);
-    code_.line("const int64_t " + chunk + " = revet::chunk_size(" + loop.count + ", " + workers_name + ");");
-    schedule = " schedule(dynamic, " + chunk + ")";
+    schedule = " schedule(dynamic, revet::chunk_size(" + loop.count + ", " + workers_name + "))";
   }
   std::vector<const Op*> forking;
   walk(const_cast<Op&>(op), [&](Op& inner) {

@@ -6,6 +6,7 @@
 #include <toml++/toml.h>
 
 #include "../launch/data.hpp"
+#include "overrides.hpp"
 #include "pipeline.hpp"
 
 namespace revet {
@@ -383,59 +384,6 @@ class Reader {
                                                       Diagnostics&);
 };
 
-std::vector<std::string> ids_of(const Pipeline& p) {
-  std::vector<std::string> out;
-  for (const PassEntry& e : p.entries) out.push_back(e.id);
-  return out;
-}
-
-[[noreturn]] void usage(const std::string& message) { throw Error(Exit::usage, message); }
-
-/// --set, --disable and --enable, apart from parameters.
-void apply_overrides(Pipeline& p, const Overrides& overrides, const std::set<std::string>& parameters,
-                     SourceManager& sources) {
-  for (const std::string& item : overrides.set) {
-    const std::size_t eq = item.find('=');
-    if (eq == std::string::npos) usage(fmt::format("--set {}: expected KEY=VALUE", item));
-    const std::string key = item.substr(0, eq);
-    if (parameters.count(key) != 0) continue;
-    const std::size_t dot = key.rfind('.');
-    const FileId id = sources.add(fmt::format("<--set {}>", item), item);
-    const Loc loc{id, 1, 1, static_cast<std::uint32_t>(eq)};
-    const Setting setting{item.substr(eq + 1), loc, loc};
-    const std::string owner = dot == std::string::npos ? "" : key.substr(0, dot);
-    const std::string option = dot == std::string::npos ? key : key.substr(dot + 1);
-    if (owner == "machine") {
-      p.machine[option] = setting;
-      continue;
-    }
-    if (owner == "backend" || (!owner.empty() && owner == p.backend)) {
-      p.backend_settings[option] = setting;
-      continue;
-    }
-    const auto entry = std::find_if(p.entries.begin(), p.entries.end(),
-                                    [&](const PassEntry& e) { return e.id == owner; });
-    if (entry == p.entries.end()) {
-      std::vector<std::string> known = ids_of(p);
-      known.insert(known.end(), parameters.begin(), parameters.end());
-      usage(fmt::format("--set {}: there is no {} '{}'{}", item, owner.empty() ? "parameter" : "pass with id",
-                        owner.empty() ? key : owner, did_you_mean(owner.empty() ? key : owner, known)));
-    }
-    entry->settings[option] = setting;
-  }
-  const auto toggle = [&](const std::vector<std::string>& ids, bool disabled, const char* flag) {
-    for (const std::string& id : ids) {
-      const auto entry = std::find_if(p.entries.begin(), p.entries.end(),
-                                      [&](const PassEntry& e) { return e.id == id; });
-      if (entry == p.entries.end())
-        usage(fmt::format("{} {}: there is no pass with id '{}'{}", flag, id, id, did_you_mean(id, ids_of(p))));
-      entry->disabled = disabled;
-    }
-  };
-  toggle(overrides.disable, true, "--disable");
-  toggle(overrides.enable, false, "--enable");
-}
-
 }  // namespace
 
 std::optional<Pipeline> load_pipeline(const fs::path& file, const Overrides& overrides,
@@ -447,64 +395,6 @@ std::optional<Pipeline> load_pipeline(const fs::path& file, const Overrides& ove
   for (const auto& [name, p] : reader.parameters_) parameters.insert(name);
   apply_overrides(*pipeline, overrides, parameters, sources);
   return pipeline;
-}
-
-std::optional<Pipeline> pipeline_of_passes(const std::vector<std::string>& items, const Overrides& overrides,
-                                           SourceManager& sources, Diagnostics& diagnostics) {
-  Pipeline p;
-  p.name = "command line";
-  std::map<std::string, unsigned> uses;
-  for (const std::string& item : items) {
-    const FileId id = sources.add(fmt::format("<--pass {}>", item), item);
-    PassEntry entry;
-    const std::size_t brace = item.find('{');
-    entry.pass = item.substr(0, brace);
-    entry.loc = {id, 1, 1, static_cast<std::uint32_t>(entry.pass.size())};
-    const unsigned n = ++uses[entry.pass];
-    entry.id = n == 1 ? entry.pass : fmt::format("{}#{}", entry.pass, n);
-    if (brace != std::string::npos) {
-      if (item.back() != '}') {
-        diagnostics.error({id, 1, static_cast<std::uint32_t>(brace + 1), 1}, "expected NAME{key=value,..}");
-        continue;
-      }
-      const std::string list = item.substr(brace + 1, item.size() - brace - 2);
-      for (std::size_t begin = 0; begin < list.size();) {
-        const std::size_t end = std::min(list.find(',', begin), list.size());
-        const std::string pair = list.substr(begin, end - begin);
-        const std::size_t eq = pair.find('=');
-        const Loc loc{id, 1, static_cast<std::uint32_t>(brace + 2 + begin), static_cast<std::uint32_t>(pair.size())};
-        if (eq == std::string::npos)
-          diagnostics.error(loc, "expected key=value");
-        else
-          entry.settings[pair.substr(0, eq)] = {pair.substr(eq + 1), loc, loc};
-        begin = end + 1;
-      }
-    }
-    p.entries.push_back(std::move(entry));
-  }
-  if (diagnostics.has_errors()) return std::nullopt;
-  apply_overrides(p, overrides, {}, sources);
-  return p;
-}
-
-std::map<std::string, fs::path> shipped_pipelines() {
-  std::map<std::string, fs::path> out;
-  const fs::path dir = (executable_path().parent_path() / "../share/revet/pipelines").lexically_normal();
-  std::error_code ec;
-  for (fs::directory_iterator it(dir, ec), end; !ec && it != end; it.increment(ec))
-    if (it->path().extension() == ".toml") out[it->path().stem().string()] = it->path();
-  return out;
-}
-
-fs::path find_pipeline(const std::string& name) {
-  if (name.find('/') != std::string::npos || name.ends_with(".toml")) return name;
-  const auto shipped = shipped_pipelines();
-  const auto it = shipped.find(name);
-  if (it != shipped.end()) return it->second;
-  std::vector<std::string> known;
-  for (const auto& [n, path] : shipped) known.push_back(n);
-  throw Error(Exit::usage, fmt::format("there is no shipped pipeline '{}'{}; a file needs a '/' or ends in .toml",
-                                       name, did_you_mean(name, known)));
 }
 
 }  // namespace revet

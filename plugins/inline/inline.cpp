@@ -12,8 +12,8 @@
 ///       thread.return()})
 ///
 /// Algorithm: depth-first over the call graph, callees before callers, so a body is complete when
-/// it is copied; a call of a function that is still being visited closes a cycle, which is an
-/// error. Linear in the size of the result. A function ends in one return, which gives the call's
+/// it is copied, or moved where this is its only call; a call of a function that is still being
+/// visited closes a cycle, which is an error. Linear in the size of the result. A function ends in one return, which gives the call's
 /// value, or in an exit, which replaces the rest of the caller's block. Every exit that was copied
 /// ends the caller's thread: the views, iterators and SRAMs that this thread has open at the call
 /// are closed before it, the last opened first. A stack kept while walking the caller knows them.
@@ -21,7 +21,7 @@
 ///
 /// Why here: first of all, since no other pass looks through a call.
 ///
-/// Does not handle: sharing of code. Each call is a copy.
+/// Does not handle: sharing of code. Each call but an only one is a copy.
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -51,6 +51,9 @@ class Inliner {
       : context_(context), max_ops_(context.options.integer("max-ops")) {
     for (Op& op : module.body())
       if (op.is(ops::thread_func)) functions_[op.str_attr("sym")] = &op;
+    walk(module, [&](Op& op) {
+      if (op.is(ops::thread_call)) ++calls_[op.str_attr("callee")];
+    });
   }
 
   /// Inlines all calls below `func`, callees first.
@@ -112,6 +115,7 @@ class Inliner {
 
   /// Counts the copy that is about to be made; an error where that is too much.
   bool reserve(const Op& call, const Op& callee) {
+    if (is_only_call(call)) return true;
     copied_ += size_[&callee];
     if (copied_ <= max_ops_) return true;
     context_.diagnostics.error(call.loc(),
@@ -120,19 +124,27 @@ class Inliner {
     return false;
   }
 
+  bool is_only_call(const Op& call) { return calls_[call.str_attr("callee")] == 1; }
+
   /// False where the call never returns; then the block ends in an exit.
-  bool inline_call(Op& call, const Op& callee, const std::vector<Value*>& open) {
+  bool inline_call(Op& call, Op& callee, const std::vector<Value*>& open) {
     Block& block = *call.block();
+    const bool move = is_only_call(call);
     Cloning cloning;
-    for (unsigned i = 0; i < call.num_operands(); ++i)
-      cloning.values[callee.body().arg(i)] = call.operand(i);
+    for (unsigned i = 0; i < call.num_operands(); ++i) {
+      if (move)
+        callee.body().arg(i)->replace_all_uses_with(call.operand(i));
+      else
+        cloning.values[callee.body().arg(i)] = call.operand(i);
+    }
     context_.count("calls inlined");
 
     const Op& end = *callee.body().terminator();
-    for (Op& op : callee.body()) {
-      if (op.is(ops::thread_return)) break;
-      Op* copy = block.insert(clone_op(op, cloning), &call);
-      close_before_exits(*copy, open);
+    for (Op *op = callee.body().first(), *next; op; op = next) {
+      next = op->next();
+      if (op->is(ops::thread_return)) break;
+      Op* placed = block.insert(move ? callee.body().take(*op) : clone_op(*op, cloning), &call);
+      close_before_exits(*placed, open);
     }
     if (end.is(ops::thread_return)) {
       if (call.num_results() != 0) {
@@ -168,6 +180,7 @@ class Inliner {
   const std::int64_t max_ops_;
   std::int64_t copied_ = 0;
   std::map<std::string, Op*, std::less<>> functions_;
+  std::map<std::string, unsigned, std::less<>> calls_;  ///< of each function, in the whole module
   std::map<const Op*, State> state_;
   std::map<const Op*, std::int64_t> size_;  ///< ops of a complete function
   std::vector<const Op*> path_;
