@@ -98,6 +98,14 @@ operand
     )*
   ;
 
+// Named for the error recovery.
+LPAREN : '(' ;
+RPAREN : ')' ;
+LBRACE : '{' ;
+RBRACE : '}' ;
+SEMICOLON : ';' ;
+ARROW : '=>' ;
+
 TYPE
   : 'int' | 'uint' | 'short' | 'ushort' | 'char' | 'bool' | 'float' | 'void'
   | 'int8' | 'int16' | 'int32' | 'uint8' | 'uint16' | 'uint32'

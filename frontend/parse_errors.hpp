@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
+#include <memory>
 
 #include "RevetLexer.h"
 #include "RevetParser.h"
@@ -32,6 +32,9 @@ inline Loc loc_of(FileId file, const antlr4::Token* t) {
 
 inline std::string_view text_of(std::string_view text, const antlr4::Token* t) {
   if (t->getType() == antlr4::Token::EOF) return {};
+  if (t->getTokenIndex() == INVALID_INDEX) {  // one that recovery put in
+    return t->getType() == P::SEMICOLON ? ";" : t->getType() == P::RPAREN ? ")" : "}";
+  }
   return text.substr(t->getStartIndex(), t->getStopIndex() - t->getStartIndex() + 1);
 }
 
@@ -103,16 +106,19 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
   antlr4::Token* recoverInline(antlr4::Parser* parser) override {
     if (!diagnostics_) throw Stop{};
     antlr4::Token* found = parser->getCurrentToken();
-    Expected expected = expected_at(parser);
     bool at_end = found->getType() == antlr4::Token::EOF;
     if (!(at_end && end_reported_)) report(parser, found);
     end_reported_ = end_reported_ || at_end;
-    // As if it stood there, where that is plainly what was meant.
-    bool semicolon = expected.only("';'") &&
-                     (ends_line_before(parser, found) || found->getType() == type("'}'") || at_end);
-    bool parenthesis = expected.only("')'") && found->getType() == type("'{'");
-    bool brace = expected.only("'}'") && at_end;
-    if (semicolon || parenthesis || brace) return found;
+    // Goes on as if it stood there, where that is plainly what was meant.
+    antlr4::misc::IntervalSet wanted = parser->getExpectedTokens();
+    if (wanted.contains(ssize_t{P::SEMICOLON}) &&
+        (ends_line_before(parser, found) || found->getType() == P::RBRACE || at_end)) {
+      return put_in(P::SEMICOLON, found);
+    }
+    if (wanted.contains(ssize_t{P::RPAREN}) && found->getType() == P::LBRACE) {
+      return put_in(P::RPAREN, found);
+    }
+    if (wanted.contains(ssize_t{P::RBRACE}) && at_end) return put_in(P::RBRACE, found);
     reported_ = true;
     throw antlr4::InputMismatchException(parser);
   }
@@ -138,7 +144,7 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
     if (rule == P::RuleFile) {
       while (!begins_item(la(parser, 1)) && la(parser, 1) != antlr4::Token::EOF) {
         antlr4::Token* t = parser->getCurrentToken();
-        if (t->getType() == type("'}'")) {
+        if (t->getType() == P::RBRACE) {
           error(t, "'}' without a '{'");
         } else if (t->getType() != P::STRAY) {
           Expected expected;
@@ -160,12 +166,14 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
     return parser->getTokenStream()->LT(i);
   }
 
-  std::size_t type(const char* display) {
-    if (types_.empty()) {
-      const auto& vocabulary = vocabulary_;
-      for (std::size_t i = 1; i <= P::STRAY; ++i) types_[vocabulary.getDisplayName(i)] = i;
-    }
-    return types_.find(std::string_view(display))->second;
+  antlr4::Token* put_in(std::size_t type, antlr4::Token* before) {
+    auto token = std::make_unique<antlr4::CommonToken>(type);
+    token->setLine(before->getLine());
+    token->setCharPositionInLine(before->getCharPositionInLine());
+    token->setStartIndex(before->getStartIndex());
+    token->setStopIndex(before->getStartIndex());
+    put_in_.push_back(std::move(token));
+    return put_in_.back().get();
   }
 
   void error(antlr4::Token* at, std::string message) {
@@ -177,7 +185,7 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
     Expected result;
     antlr4::misc::IntervalSet set = parser->getExpectedTokens();
     // What could have stood here but was optional counts too. (A block wants its end.)
-    bool block_end = set.contains(static_cast<ssize_t>(close_brace_));
+    bool block_end = set.contains(ssize_t{P::RBRACE});
     if (!block_end && choice_.context == parser->getContext() &&
         choice_.token == parser->getCurrentToken()->getTokenIndex()) {
       set.addAll(parser->getATN().getExpectedTokens(choice_.state, choice_.context));
@@ -295,7 +303,7 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
     antlr4::Token* t = lt(parser, 1);
     antlr4::Token* previous = lt(parser, -1);
     if (t->getCharPositionInLine() == 0) return true;
-    bool function = first == P::TYPE && la(parser, 2) == P::IDENT && la(parser, 3) == type("'('");
+    bool function = first == P::TYPE && la(parser, 2) == P::IDENT && la(parser, 3) == P::LPAREN;
     bool dram = first == P::MEMORY && text_of(text_, t) == "DRAM";
     std::string_view end = previous ? text_of(text_, previous) : ";";
     return (function || dram) && (end == ";" || end == "}" || ends_line_before(parser, t));
@@ -327,7 +335,7 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
       return rule->getRuleIndex() == P::RuleStatement;
     }
     auto* terminal = dynamic_cast<antlr4::tree::TerminalNode*>(last);
-    return terminal && terminal->getSymbol()->getType() == type("'=>'");
+    return terminal && terminal->getSymbol()->getType() == P::ARROW;
   }
 
   void sync_statements(antlr4::Parser* parser) {
@@ -336,9 +344,9 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
     for (;;) {
       antlr4::Token* t = parser->getCurrentToken();
       std::size_t next = t->getType();
-      if (next == antlr4::Token::EOF || next == type("'}'")) return;
+      if (next == antlr4::Token::EOF || next == P::RBRACE) return;
       if (t->getCharPositionInLine() == 0 && next == P::TYPE && la(parser, 2) == P::IDENT &&
-          la(parser, 3) == type("'('")) {
+          la(parser, 3) == P::LPAREN) {
         antlr4::Token* open = nullptr;
         for (auto* child : parser->getContext()->children) {
           auto* terminal = dynamic_cast<antlr4::tree::TerminalNode*>(child);
@@ -378,21 +386,21 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
     do {
       std::size_t t = la(parser, 1);
       if (t == antlr4::Token::EOF) return;
-      if (t == type("'{'")) ++depth;
-      if (t == type("'}'")) --depth;
+      if (t == P::LBRACE) ++depth;
+      if (t == P::RBRACE) --depth;
       parser->consume();
     } while (depth > 0);
   }
 
   /// Opening less closing brackets from `start` to the current token.
-  int open_since(antlr4::Parser* parser, antlr4::Token* start, const char* open,
-                 const char* close) {
+  static int open_since(antlr4::Parser* parser, antlr4::Token* start, std::size_t open,
+                        std::size_t close) {
     int depth = 0;
     for (std::size_t i = start->getTokenIndex(); i < parser->getCurrentToken()->getTokenIndex();
          ++i) {
       std::size_t t = parser->getTokenStream()->get(i)->getType();
-      depth += (t == type(open)) - (t == type(close));
-      if (open[1] == '(') depth += t == P::CAST_OPEN;
+      depth += (t == open) - (t == close);
+      if (open == P::LPAREN) depth += t == P::CAST_OPEN;
     }
     return depth;
   }
@@ -402,29 +410,28 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
     bool is_for = start->getType() == P::FOR;
     bool is_do = start->getType() == P::DO;
     // Only in the header of a for does a `;` in parentheses not end the statement.
-    int parentheses = is_for ? open_since(parser, start, "'('", "')'") : 0;
-    int braces = open_since(parser, start, "'{'", "'}'");
+    int parentheses = is_for ? open_since(parser, start, P::LPAREN, P::RPAREN) : 0;
+    int braces = open_since(parser, start, P::LBRACE, P::RBRACE);
     for (;;) {
       antlr4::Token* t = parser->getCurrentToken();
       std::size_t next = t->getType();
       if (next == antlr4::Token::EOF) return;
-      if (next == type("'}'")) {
+      if (next == P::RBRACE) {
         if (braces <= 0) return;
         --braces;
       } else if (braces <= 0 && begins_statement(next) && parentheses == 0 &&
                  ends_line_before(parser, t) && t != start) {
         return;
       }
-      bool closed = next == type("'}'") && braces == 0;
-      if (next == type("'{'")) {
+      bool closed = next == P::RBRACE && braces == 0;
+      if (next == P::LBRACE) {
         skip_braces(parser);
         closed = braces <= 0;
       } else {
         parser->consume();
       }
-      if (is_for)
-        parentheses += (next == type("'('") || next == P::CAST_OPEN) - (next == type("')'"));
-      bool ended = closed || (next == type("';'") && parentheses <= 0 && braces <= 0);
+      if (is_for) parentheses += (next == P::LPAREN || next == P::CAST_OPEN) - (next == P::RPAREN);
+      bool ended = closed || (next == P::SEMICOLON && parentheses <= 0 && braces <= 0);
       if (!ended) continue;
       if (la(parser, 1) == P::ELSE || la(parser, 1) == P::ELSE_IF) {
         parser->consume();
@@ -435,14 +442,14 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
   }
 
   void skip_item(antlr4::Parser* parser, antlr4::Token* start) {
-    int depth = open_since(parser, start, "'{'", "'}'");
+    int depth = open_since(parser, start, P::LBRACE, P::RBRACE);
     for (;;) {
       antlr4::Token* t = parser->getCurrentToken();
       std::size_t next = t->getType();
       if (next == antlr4::Token::EOF) return;
       bool margin = t->getCharPositionInLine() == 0;
       if (t != start && at_item(parser) && (depth <= 0 || margin)) return;
-      depth += (next == type("'{'")) - (next == type("'}'"));
+      depth += (next == P::LBRACE) - (next == P::RBRACE);
       parser->consume();
     }
   }
@@ -451,8 +458,7 @@ class Strategy : public antlr4::ANTLRErrorStrategy {
   std::string_view text_;
   Diagnostics* diagnostics_;  ///< null in the first try
   antlr4::dfa::Vocabulary vocabulary_ = RevetLexer(nullptr).getVocabulary();
-  std::map<std::string, std::size_t, std::less<>> types_;
-  std::size_t close_brace_ = type("'}'");
+  std::vector<std::unique_ptr<antlr4::CommonToken>> put_in_;
   struct {
     std::size_t state = 0;
     std::size_t token = 0;

@@ -92,6 +92,18 @@ ast::Symbol* Sema::find(std::string_view name) const {
 }
 
 void Sema::undeclared(std::string_view name, Loc loc, bool called) {
+  if (diagnostics_.full())
+    error(loc, "");  // counted, not shown
+  else
+    report_undeclared(name, loc, called);
+  // Once is enough.
+  scopes_.back().push_back(name);
+  Symbol* s = ast_.symbol(SymbolKind::unknown, name, {});
+  s->type = ast::error_type;
+  visible_[name].push_back(s);
+}
+
+void Sema::report_undeclared(std::string_view name, Loc loc, bool called) {
   std::vector<std::string> candidates;
   for (const auto& [known, symbols] : visible_) {
     if (!symbols.empty() && symbols.back()->kind != SymbolKind::unknown)
@@ -137,11 +149,6 @@ void Sema::undeclared(std::string_view name, Loc loc, bool called) {
       break;
     }
   }
-  // Once is enough.
-  scopes_.back().push_back(name);
-  Symbol* s = ast_.symbol(SymbolKind::unknown, name, {});
-  s->type = ast::error_type;
-  visible_[name].push_back(s);
 }
 
 void Sema::constant(ast::Constant& c) {

@@ -29,6 +29,7 @@ class Sema {
   Symbol* find(std::string_view name) const;
   /// Reports a name that is not visible.
   void undeclared(std::string_view name, Loc loc, bool called);
+  void report_undeclared(std::string_view name, Loc loc, bool called);
   void constant(ast::Constant& c);
   void function(ast::Function& f);
   void push_scope() { scopes_.emplace_back(); }

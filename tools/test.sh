@@ -9,8 +9,9 @@ jobs=$(nproc)
 
 REVET_SETUP=test
 source "$root/tools/setup.sh"
-if [ -z "${REVET_SANITIZE:-}" ] && command -v clang-format >/dev/null && [ -d "$root/.git" ]; then
-  (cd "$root" && git ls-files '*.cpp' '*.hpp' '*.h' | xargs clang-format --dry-run -Werror)
+if [ -z "${REVET_SANITIZE:-}" ]; then
+  (cd "$root" && find core frontend plugins backends apps tests \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' \) \
+    -print0 | xargs -0 clang-format --dry-run -Werror)
 fi
 cmake -S "$root" -B "$build" -G Ninja -DREVET_TESTS=ON -DREVET_SANITIZE="${REVET_SANITIZE:-}"
 cmake --build "$build" --parallel "$jobs"

@@ -295,7 +295,7 @@ Expr Emitter::integer_arith(const Op& op, Scalar s) {
   const bool constant = y && is_constant(y, n);
   const auto count = [&]() -> Expr {
     if (constant) return {std::to_string(n & 31), Prec::postfix, C::i32, true, n & 31};
-    if (ranges_.of(y).within(0, 31)) return as_number(y);
+    if (ranges_.of(y).within(0, 31)) return as_bits(y);
     return binary(as_bits(y), "&", {"31", Prec::postfix, C::i32, true, 31}, Prec::bit_and, C::i32);
   };
   switch (s) {

@@ -298,7 +298,7 @@ void Emitter::open_iterator(const Op& op) {
   name = scopes.declare(wish.empty() ? "it" : wish);
   const Expr e = as_number(op.operand(1));
   // Below 0 becomes a position behind every array, and comes round to 0 when it is passed.
-  const std::string start = "static_cast<uint64_t>(" + e.text + ")";
+  const std::string start = e.literal && e.number >= 0 ? e.text : "uint64_t(" + e.text + ")";
   if (adapter.form == Adapter::Form::position) {
     code_.line("uint64_t " + name + " = " + start + ";" + comment(op));
     if (op.is(mem_write_it) && !adapter.direct) {
