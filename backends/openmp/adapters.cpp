@@ -7,7 +7,8 @@ namespace {
 
 using namespace ops;
 
-/// What one op does to an array, directly or through a view or iterator that it opens, uses, closes.
+/// What one op does to an array, directly or through a view or iterator that it opens, uses,
+/// closes.
 struct Touch {
   bool reads = false;
   bool writes = false;

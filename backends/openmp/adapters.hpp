@@ -1,14 +1,14 @@
 /// How each SRAM, view and iterator is emitted.
 ///
-/// On a CPU a view is a pointer into its array and an iterator is a position, wherever that cannot be
-/// told from the copy that the language describes. What decides is who else uses the array:
+/// On a CPU a view is a pointer into its array and an iterator is a position, wherever that cannot
+/// be told from the copy that the language describes. What decides is who else uses the array:
 /// - `scope`: the ops from the opening op to the end of its block, with what they hold
 /// - `peers`: everything that may run at the same time, the outermost foreach around the op (the
 ///   scope itself, where there is none)
-/// A ReadView is in place if nothing in peers writes the array. A WriteView or ModifyView is in place
-/// if nothing else in scope touches the array and nothing else in peers reads it: its stores come
-/// earlier than the language says, but nobody can look. A ReadIt is a position always, since it may
-/// read old or new values. A WriteIt is one if nothing else in scope touches the array.
+/// A ReadView is in place if nothing in peers writes the array. A WriteView or ModifyView is in
+/// place if nothing else in scope touches the array and nothing else in peers reads it: its stores
+/// come earlier than the language says, but nobody can look. A ReadIt is a position always, since
+/// it may read old or new values. A WriteIt is one if nothing else in scope touches the array.
 #pragma once
 
 #include <unordered_map>

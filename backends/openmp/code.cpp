@@ -60,6 +60,17 @@ void Code::append(const Code& code) {
   lines_ += code.lines_;
 }
 
+void Code::append_nested(const Code& code) {
+  std::size_t at = 0;
+  while (at < code.text_.size()) {
+    const std::size_t end = code.text_.find('\n', at) + 1;
+    if (code.text_[at] != '#') text_ += "  ";
+    text_ += code.text_.substr(at, end - at);
+    at = end;
+  }
+  lines_ += code.lines_;
+}
+
 Code Code::nested() const {
   Code code;
   code.depth_ = depth_;

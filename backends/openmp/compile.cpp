@@ -36,7 +36,8 @@ bool write_text(const fs::path& path, const std::string& text) {
   return static_cast<bool>(out);
 }
 
-/// Exit status of a command whose output goes to `log`, or -1 with errno where it cannot be started.
+/// Exit status of a command whose output goes to `log`, or -1 with errno where it cannot be
+/// started.
 int spawn(const std::vector<std::string>& command, const fs::path& log) {
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
@@ -83,7 +84,8 @@ fs::path temporary_directory() {
   return error ? fs::path("/tmp") : path;
 }
 
-/// Where compiled programs are kept; the system's temporary folder where nothing better is writable.
+/// Where compiled programs are kept; the system's temporary folder where nothing better is
+/// writable.
 fs::path cache_directory() {
   std::vector<fs::path> candidates;
   const auto add = [&](const char* variable, const char* below) {
@@ -150,10 +152,9 @@ std::vector<std::string> words_of(const std::string& text) {
 }  // namespace
 
 const std::vector<std::string>& compiler_flags() {
-  static const std::vector<std::string> flags{"-std=c++20",          "-O3",
-                                              "-march=native",       "-fopenmp",
-                                              "-ffp-contract=off",   "-fwrapv",
-                                              "-fno-strict-aliasing", "-fno-math-errno"};
+  static const std::vector<std::string> flags{
+      "-std=c++20",        "-O3",     "-march=native",        "-fopenmp",
+      "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno"};
   return flags;
 }
 
@@ -172,13 +173,16 @@ Compiler find_compiler() {
     compiler.version = first_lines(read_text(log), 1);
     return compiler;
   }
-  throw Error(Exit::usage, "the C++ compiler '" + cxx + "' cannot be run (" +
-                               (variable != nullptr ? "from $CXX" : "set CXX to one that is there") +
-                               "); the backend 'openmp' needs it to run a program");
+  throw Error(Exit::usage,
+              "the C++ compiler '" + cxx + "' cannot be run (" +
+                  (variable != nullptr ? "from $CXX" : "set CXX to one that is there") +
+                  "); the backend 'openmp' needs it to run a program");
 }
 
 fs::path runtime_headers() {
-  const auto has = [](const fs::path& folder) { return fs::exists(folder / "revet" / "runtime_ops.hpp"); };
+  const auto has = [](const fs::path& folder) {
+    return fs::exists(folder / "revet" / "runtime_ops.hpp");
+  };
   const fs::path executable = boost::dll::program_location().parent_path().string();
   const fs::path by_executable = executable / ".." / "include";
   if (has(by_executable)) return by_executable.lexically_normal();
@@ -186,8 +190,9 @@ fs::path runtime_headers() {
   const fs::path plugin = boost::dll::this_line_location().parent_path().string();
   const fs::path by_plugin = plugin / ".." / ".." / ".." / "include";
   if (has(by_plugin)) return by_plugin.lexically_normal();
-  throw Error(Exit::usage, "the runtime's headers are missing: there is no revet/runtime_ops.hpp in " +
-                               by_executable.lexically_normal().string());
+  throw Error(Exit::usage,
+              "the runtime's headers are missing: there is no revet/runtime_ops.hpp in " +
+                  by_executable.lexically_normal().string());
 }
 
 fs::path compile(const Compiler& compiler, const std::string& name, const std::string& source,
@@ -214,15 +219,15 @@ fs::path compile(const Compiler& compiler, const std::string& name, const std::s
   std::vector<std::string> command = compiler.command;
   command.insert(command.end(), compiler_flags().begin(), compiler_flags().end());
   const fs::path made = folder->path / library;
-  for (const std::string& word : {std::string("-w"), std::string("-fPIC"), std::string("-shared"),
-                                  std::string("-I"), include.string(), std::string("-o"), made.string(),
-                                  main.string()})
+  for (const std::string& word :
+       {std::string("-w"), std::string("-fPIC"), std::string("-shared"), std::string("-I"),
+        include.string(), std::string("-o"), made.string(), main.string()})
     command.push_back(word);
   const fs::path log = folder->path / "compiler.log";
   const int status = spawn(command, log);
   if (status == -1)
-    throw Error(Exit::usage, "the C++ compiler '" + compiler.command[0] + "' cannot be run: " +
-                                 std::strerror(errno));
+    throw Error(Exit::usage, "the C++ compiler '" + compiler.command[0] +
+                                 "' cannot be run: " + std::strerror(errno));
   if (status != 0) {
     folder->kept = true;
     throw InternalError("the emitted program does not compile (" + compiler.command[0] + " gave " +

@@ -19,16 +19,18 @@ std::string interface_name(const std::string& program) {
   }
   if (name.empty() || (name[0] >= '0' && name[0] <= '9')) name.insert(0, "_");
   // Types of <stdint.h> and <stddef.h>.
-  static constexpr std::array taken{"size",   "ptrdiff", "wchar", "max_align", "int8",   "int16", "int32",
-                                    "int64",  "uint8",   "uint16", "uint32",   "uint64", "intptr",
-                                    "uintptr", "intmax", "uintmax", "time",    "off",    "ssize"};
+  static constexpr std::array taken{"size",    "ptrdiff", "wchar",  "max_align", "int8",
+                                    "int16",   "int32",   "int64",  "uint8",     "uint16",
+                                    "uint32",  "uint64",  "intptr", "uintptr",   "intmax",
+                                    "uintmax", "time",    "off",    "ssize"};
   if (std::find(taken.begin(), taken.end(), name) != taken.end())
     throw Error(Exit::usage, "the interface of a program '" + program + "' would define " + name +
                                  "_t, which C has; give the program another name");
   return name;
 }
 
-Emitter::Emitter(const Op& main, const Signature& signature, const Adapters& adapters, const Plan& plan)
+Emitter::Emitter(const Op& main, const Signature& signature, const Adapters& adapters,
+                 const Plan& plan)
     : main_(main), signature_(signature), adapters_(adapters), plan_(plan) {
   context_name = scopes.declare("context");
   program_name = scopes.declare("program");
@@ -38,7 +40,8 @@ Emitter::Emitter(const Op& main, const Signature& signature, const Adapters& ada
     variable->name = params_.back();
     param_used_.push_back(!main.body().arg(i)->unused());
   }
-  for (const DramArray& array : signature.arrays) buffers.push_back(scopes.declare(array.name + "_buffer"));
+  for (const DramArray& array : signature.arrays)
+    buffers.push_back(scopes.declare(array.name + "_buffer"));
   run_name = scopes.declare("run");
   workers_name = scopes.declare("workers");
   threads_name = scopes.declare("threads");
@@ -82,8 +85,8 @@ std::string parameters(const std::string& name, const Emitter& emitter, const Si
   std::string text = "revet_context* " + emitter.context_name + ", " + unused + name + "_t* " +
                      emitter.program_name;
   for (std::size_t i = 0; i < signature.params.size(); ++i)
-    text += ", " + (emitter.param_used()[i] ? "" : unused) + c_name(c_type(signature.params[i].type)) + " " +
-            emitter.params()[i];
+    text += ", " + (emitter.param_used()[i] ? "" : unused) +
+            c_name(c_type(signature.params[i].type)) + " " + emitter.params()[i];
   for (const std::string& buffer : emitter.buffers) text += ", revet_buffer* " + buffer;
   return text;
 }
@@ -114,11 +117,12 @@ std::string wrapped(const std::string& head, const std::string& list, const std:
 std::string header_text(const std::string& name, const std::string& program, const Emitter& emitter,
                         const Signature& signature) {
   const std::string guard = "REVET_PROGRAM_" + name + "_H";
-  return "/* The program '" + program + "'. Functions give 0 or an error code of revet/runtime.h. */\n" +
-         "#ifndef " + guard + "\n#define " + guard + "\n\n#include <revet/runtime.h>\n\n" +
+  return "/* The program '" + program +
+         "'. Functions give 0 or an error code of revet/runtime.h. */\n" + "#ifndef " + guard +
+         "\n#define " + guard + "\n\n#include <revet/runtime.h>\n\n" +
          "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n" + "typedef struct " + name + "_t {\n" +
-         "  uint64_t runs; /* contents may change, uses do not */\n} " + name + "_t;\n\n" + "int " + name +
-         "_init(revet_context* context, " + name + "_t* program);\n" + "int " + name +
+         "  uint64_t runs; /* contents may change, uses do not */\n} " + name + "_t;\n\n" + "int " +
+         name + "_init(revet_context* context, " + name + "_t* program);\n" + "int " + name +
          "_destroy(revet_context* context, " + name + "_t* program);\n" +
          wrapped("int " + name + "_run(", parameters(name, emitter, signature, false), ");\n") +
          "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
@@ -151,7 +155,8 @@ std::string prologue(const Op& main, const Emitter& emitter, const Signature& si
     const std::string& buffer = emitter.buffers[i];
     const Access access = access_of(main, array);
     const std::string bytes = "revet_buffer_bytes(" + buffer + ")";
-    std::string sync = "revet_device_sync(" + context + ", " + buffer + ", " + bytes + ", REVET_DEVICE_READ";
+    std::string sync =
+        "revet_device_sync(" + context + ", " + buffer + ", " + bytes + ", REVET_DEVICE_READ";
     if (access.writes && access.reads) sync += " | REVET_DEVICE_WRITE";
     sync += ")";
     if (access.writes && !access.reads)
@@ -162,7 +167,8 @@ std::string prologue(const Op& main, const Emitter& emitter, const Signature& si
     }
     const std::string element = element_name(array.element);
     const std::string pointer = std::string(access.writes ? "" : "const ") + element + "*";
-    text += "  " + pointer + " const " + names.data + " = static_cast<" + pointer + ">(\n      " + sync + ");\n";
+    text += "  " + pointer + " const " + names.data + " = static_cast<" + pointer + ">(\n      " +
+            sync + ");\n";
     missing += (missing.empty() ? "" : " || ") + names.data + " == nullptr";
     if (names.uses_size)
       text += "  const uint64_t " + names.size + " = " + bytes + " / sizeof(" + element + ");\n";
@@ -200,15 +206,18 @@ std::vector<EmittedFile> emit(const Module& original, BackendContext& context) {
   std::string source;
   if (main.loc().known())
     source = " from " + std::filesystem::path(file_name(main.loc().file)).filename().string();
-  std::string text = "// The program '" + context.program + "', emitted by revet for OpenMP" + source + ".\n" +
-                     "#include \"" + header + "\"\n\n#include <revet/runtime_ops.hpp>\n\n";
-  if (!emitter.records().empty()) text += "namespace {\n\n" + emitter.records() + "}  // namespace\n\n";
+  std::string text = "// The program '" + context.program + "', emitted by revet for OpenMP" +
+                     source + ".\n" + "#include \"" + header +
+                     "\"\n\n#include <revet/runtime_ops.hpp>\n\n";
+  if (!emitter.records().empty())
+    text += "namespace {\n\n" + emitter.records() + "}  // namespace\n\n";
   text += "int " + name + "_init(revet_context*, " + name + "_t* program) {\n  *program = {};\n" +
           "  return REVET_OK;\n}\n\n" + "int " + name + "_destroy(revet_context*, " + name +
           "_t*) { return REVET_OK; }\n\n";
   text += wrapped("int " + name + "_run(", parameters(name, emitter, signature, true), ") {\n");
   text += prologue(main, emitter, signature) + body.text() + "}\n";
-  return {{".cpp", std::move(text)}, {".h", header_text(name, context.program, emitter, signature)}};
+  return {{".cpp", std::move(text)},
+          {".h", header_text(name, context.program, emitter, signature)}};
 }
 
 }  // namespace revet::openmp

@@ -21,8 +21,19 @@ namespace revet::openmp {
 
 /// Binding strength of C++ operators, weakest first.
 enum class Prec : std::uint8_t {
-  conditional, logical_or, logical_and, bit_or, bit_xor, bit_and, equality, relational, shift,
-  additive, multiplicative, unary, postfix
+  conditional,
+  logical_or,
+  logical_and,
+  bit_or,
+  bit_xor,
+  bit_and,
+  equality,
+  relational,
+  shift,
+  additive,
+  multiplicative,
+  unary,
+  postfix
 };
 
 /// An expression that stands for an IR value.
@@ -48,6 +59,8 @@ class Code {
   void label(const std::string& text);
   void pragma(const std::string& text);
   void append(const Code& code);
+  /// One step deeper.
+  void append_nested(const Code& code);
   void append_text(const std::string& text) { text_ += text; }
   void open_silently() { ++depth_; }
   Code nested() const;
@@ -68,24 +81,24 @@ std::string element_name(Type element);
 /// The threads of one foreach, or main.
 struct Level {
   const Op* op = nullptr;
-  bool parallel = false;  ///< runs inside a parallel region
-  bool forks = false;     ///< then variables are declared at the thread's start, for gotos
-  std::size_t scope = 1;  ///< depth of the scope of its body
-  unsigned loops = 0;     ///< C++ loops around the place, within the thread's body
-  bool plain_end = false; ///< `continue` ends a thread
-  std::string end_label;  ///< where a thread ends; empty until used
+  bool parallel = false;   ///< runs inside a parallel region
+  bool forks = false;      ///< then variables are declared at the thread's start, for gotos
+  std::size_t scope = 1;   ///< depth of the scope of its body
+  unsigned loops = 0;      ///< C++ loops around the place, within the thread's body
+  bool plain_end = false;  ///< `continue` ends a thread
+  std::string end_label;   ///< where a thread ends; empty until used
   std::map<const Op*, std::string> resume;  ///< labels behind the forks
   std::vector<std::string> declarations;
-  std::vector<std::string> accumulators; ///< per result; empty where the result is unused
+  std::vector<std::string> accumulators;  ///< per result; empty where the result is unused
 };
 
 /// Pending threads of one foreach, or of main.
 struct ForkStack {
   std::string name;
-  std::string record;                ///< type of its elements
-  std::vector<const Op*> sites;      ///< the forks
-  std::vector<Variable*> saved;      ///< what a pending thread keeps
-  std::vector<std::string> fields;   ///< where it does
+  std::string record;               ///< type of its elements
+  std::vector<const Op*> sites;     ///< the forks
+  std::vector<Variable*> saved;     ///< what a pending thread keeps
+  std::vector<std::string> fields;  ///< where it does
 };
 
 /// The parallel loop around the place.
@@ -94,7 +107,7 @@ struct Parallel {
   std::string failure;  ///< empty until used
   std::string failed_label;
   std::string iteration;
-  bool jumps = false;  ///< to failed_label
+  bool jumps = false;               ///< to failed_label
   std::vector<std::string> stacks;  ///< of pending threads, one set per worker
   bool region = false;              ///< the loop stands in a block of the parallel region
 };
@@ -165,7 +178,7 @@ class Emitter {
   Level& level() { return levels_.back(); }
 
   // foreach.cpp
-  void foreach(const Op& op);
+  void foreach (const Op& op);
   struct Loop;
   Loop prepare_loop(const Op& op);
   void begin_accumulators(const Op& op, Loop& loop);
@@ -180,12 +193,14 @@ class Emitter {
   void end_iteration();
   std::string clauses(const Op& op, const Loop& loop) const;
   static bool counts_threads(const Op& op);
+  static std::uint64_t worthwhile_iterations(const Op& op);
   void child(const Op& op, Loop& loop);
   void contribute(const Op& yield);
   bool can_use_simd(const Op& op) const;
   bool fails(const Op& op) const;
   std::string identity(const Op& op, unsigned i, C type);
-  std::string combine(const std::string& spelling, const std::string& acc, const Expr& e, Type type, C held);
+  std::string combine(const std::string& spelling, const std::string& acc, const Expr& e, Type type,
+                      C held);
 
   // fork.cpp
   static bool has_forks(const Block& body);
@@ -207,10 +222,13 @@ class Emitter {
   void iter_store(const Op& op);
   void iter_next(const Op& op);
   void check(const Op& op);
-  void raise(const Op& op, const char* fault, const std::string& name, const std::string& arguments);
+  void raise(const Op& op, const char* fault, const std::string& name,
+             const std::string& arguments);
   std::string data_of(const Value* dram);
   std::string size_of(const Value* dram);
   std::string index(const Value* v);
+  std::optional<Expr> wide_index(const Op& op);
+  static bool only_index(const Value& v);
   std::string position(const Value* v);
   std::string used(const Adapter& adapter);
   const Adapter& adapter_of(const Value* memory) const { return adapters_.at(memory->def()); }

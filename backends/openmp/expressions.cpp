@@ -1,5 +1,5 @@
-// Values as C++ expressions. Arithmetic that may wrap is done on uint32_t: one unsigned operand makes
-// a whole sum or product so. Where an interval proves that nothing wraps, it stays as it is.
+// Values as C++ expressions. Arithmetic that may wrap is done on uint32_t: one unsigned operand
+// makes a whole sum or product so. Where an interval proves that nothing wraps, it stays as it is.
 #include <charconv>
 #include <cmath>
 
@@ -41,7 +41,9 @@ namespace {
 
 bool is_narrow(Type t) { return t.is_integer() && t.bits() < 32; }
 
-std::string wrap_if(const std::string& text, bool parens) { return parens ? "(" + text + ")" : text; }
+std::string wrap_if(const std::string& text, bool parens) {
+  return parens ? "(" + text + ")" : text;
+}
 
 std::string hex(std::uint32_t n) {
   char digits[16];
@@ -55,9 +57,10 @@ std::string float_literal(float f) {
   char digits[64];
   // Subnormals have few digits, which compilers warn about; in hexadecimal they are exact.
   const bool subnormal = f != 0 && std::fabs(f) < 0x1p-126f;
-  const auto end = subnormal
-                       ? std::to_chars(digits, digits + sizeof digits, std::fabs(f), std::chars_format::hex).ptr
-                       : std::to_chars(digits, digits + sizeof digits, std::fabs(f)).ptr;
+  const auto end =
+      subnormal
+          ? std::to_chars(digits, digits + sizeof digits, std::fabs(f), std::chars_format::hex).ptr
+          : std::to_chars(digits, digits + sizeof digits, std::fabs(f)).ptr;
   std::string text(digits, end);
   if (subnormal) text.insert(0, "0x");
   if (text.find_first_of(".ep") == std::string::npos) text += ".0";
@@ -172,8 +175,8 @@ Expr Emitter::literal(const Op& constant) {
   }
   if (t == type_u32) return unsigned_literal(bits);
   const std::int64_t n = number_of(t.kind, bits);
-  return {n == INT32_MIN ? "INT32_MIN" : std::to_string(n), n < 0 ? Prec::unary : Prec::postfix, C::i32,
-          true, n};
+  return {n == INT32_MIN ? "INT32_MIN" : std::to_string(n), n < 0 ? Prec::unary : Prec::postfix,
+          C::i32, true, n};
 }
 
 Expr Emitter::as_number(const Value* v) {
@@ -216,7 +219,8 @@ std::string Emitter::condition(const Value* v, bool negate) {
 std::string Emitter::assignable(const Value* v, const Variable& to) {
   const Expr e = value(v);
   if (e.type == to.held || e.literal) return e.text;
-  const bool both_32 = (e.type == C::i32 || e.type == C::u32) && (to.held == C::i32 || to.held == C::u32);
+  const bool both_32 =
+      (e.type == C::i32 || e.type == C::u32) && (to.held == C::i32 || to.held == C::u32);
   const bool widens = (to.held == C::i32 || to.held == C::u32) &&
                       (e.type == C::u8 || e.type == C::u16 || e.type == C::i8 || e.type == C::i16);
   return both_32 || widens ? e.text : convert(e, to.held).text;
@@ -253,7 +257,8 @@ Expr Emitter::arith(const Op& op) {
     case Scalar::abs: return call("std::fabs", {a.text}, C::f32);
     case Scalar::min:
     case Scalar::max:
-      return call(s == Scalar::min ? "std::min" : "std::max", {a.text, value(op.operand(1)).text}, C::f32);
+      return call(s == Scalar::min ? "std::min" : "std::max", {a.text, value(op.operand(1)).text},
+                  C::f32);
     default: return binary(a, symbol(s), value(op.operand(1)), prec_of(s), C::f32);
   }
 }
@@ -273,8 +278,12 @@ Expr Emitter::wrapping(const Op& op, Scalar s) {
     b = as_number(op.operand(1));
     return binary(a, symbol(s), b, prec, counters ? C::i64 : C::i32);
   }
-  a = as_bits(op.operand(0));
-  b = as_bits(op.operand(1));
+  const auto bits_of = [&](const Value* v) {
+    const Expr e = value(v);
+    return e.type == C::boolean ? convert(e, C::u32) : as_bits(v);
+  };
+  a = bits_of(op.operand(0));
+  b = bits_of(op.operand(1));
   if (b.literal && b.type == C::i32 && b.number < 0 && s != Scalar::mul) {
     // x + -1 is better read as x - 1.
     s = s == Scalar::add ? Scalar::sub : Scalar::add;
@@ -313,7 +322,8 @@ Expr Emitter::integer_arith(const Op& op, Scalar s) {
       Expr a = as_bits(x), b = as_bits(y);
       const bool all_ones = b.literal && static_cast<std::uint32_t>(b.number) == ~0u;
       if (s == Scalar::xor_ && all_ones)
-        return {"~" + wrap_if(a.text, a.prec < Prec::unary), Prec::unary, a.type == C::u32 ? C::u32 : C::i32};
+        return {"~" + wrap_if(a.text, a.prec < Prec::unary), Prec::unary,
+                a.type == C::u32 ? C::u32 : C::i32};
       const bool is_unsigned = a.type == C::u32 || b.type == C::u32;
       if (is_unsigned && a.literal) a = convert(a, C::u32);
       if (is_unsigned && b.literal) b = convert(b, C::u32);
@@ -329,7 +339,9 @@ Expr Emitter::integer_arith(const Op& op, Scalar s) {
     case Scalar::rem: {
       if (constant && n != 0 && n != -1) {
         const Expr a = as_number(x);
-        const C type = a.type == C::i64 || a.type == C::u32 ? a.type : exact == C::u32 ? C::u32 : C::i32;
+        const C type = a.type == C::i64 || a.type == C::u32 ? a.type
+                       : exact == C::u32                    ? C::u32
+                                                            : C::i32;
         return binary(a, symbol(s), as_number(y), Prec::multiplicative, type);
       }
       return call(s == Scalar::div ? "revet::div" : "revet::rem",
@@ -344,12 +356,13 @@ Expr Emitter::integer_arith(const Op& op, Scalar s) {
       return call(name + "<" + c_name(type) + ">", {a.text, b.text}, type);
     }
     case Scalar::mulhi:
-      return call("revet::mulhi", {convert(as_number(x), exact).text, convert(as_number(y), exact).text},
-                  exact);
+      return call("revet::mulhi",
+                  {convert(as_number(x), exact).text, convert(as_number(y), exact).text}, exact);
     case Scalar::rotl:
     case Scalar::rotr: {
       const Expr by = constant ? count() : convert(as_bits(y), C::i32);
-      return call(s == Scalar::rotl ? "std::rotl" : "std::rotr", {as_unsigned(x).text, by.text}, C::u32);
+      return call(s == Scalar::rotl ? "std::rotl" : "std::rotr", {as_unsigned(x).text, by.text},
+                  C::u32);
     }
     case Scalar::neg:
       if (ranges_.exact(op) && value(x).type != C::u32) {
@@ -374,8 +387,7 @@ Expr Emitter::compare(const Op& op, Scalar s) {
   const Type t = x->type();
   if (t.is_float()) return binary(value(x), symbol(s), value(y), prec_of(s), C::boolean);
   Expr a = value(x), b = value(y);
-  if (a.text == b.text)
-    return bool_literal(s == Scalar::eq || s == Scalar::le || s == Scalar::ge);
+  if (a.text == b.text) return bool_literal(s == Scalar::eq || s == Scalar::le || s == Scalar::ge);
   const bool equality = s == Scalar::eq || s == Scalar::ne;
   if (t == type_i1) {
     if (equality && b.literal) return (b.number != 0) == (s == Scalar::eq) ? a : negated(a);

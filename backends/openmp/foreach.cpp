@@ -10,14 +10,15 @@ using namespace ops;
 /// How one foreach is looped over.
 struct Emitter::Loop {
   bool parallel = false;
-  bool tree = false;    ///< a float reduction of more than one block
+  bool tree = false;  ///< a float reduction of more than one block
   std::string lo, hi, step;
   std::int64_t by = 0;  ///< the step, where it is constant and not 0
   std::string index;    ///< the loop's variable
   std::string count;    ///< of iterations, as an expression
   std::string ordinal;  ///< of the iteration, where it is counted
   std::string header;
-  bool ordered_by_index = true;  ///< the index grows with the iterations
+  std::uint64_t enough = 0;  ///< iterations from which on a parallel region pays; 0: any number
+  bool ordered_by_index = true;     ///< the index grows with the iterations
   std::vector<std::string> totals;  ///< per result: where blocks are added up
   std::vector<C> held;
 };
@@ -96,10 +97,14 @@ Emitter::Loop Emitter::prepare_loop(const Op& op) {
   const bool at_most_one = loop.by != 0 && (loop.by > 0 ? high.hi - low.lo : low.hi - high.lo) <=
                                                (loop.by > 0 ? loop.by : -loop.by);
   loop.parallel = !parallel_ && !at_most_one;
+  loop.enough = worthwhile_iterations(op);
   std::int64_t first = 0, end = 0;
   if (is_constant(lo, first) && is_constant(hi, end) && loop.by != 0) {
     const auto bits = [](const Value* v) { return constant_bits(*constant_op(v)); };
-    loop.count = std::to_string(trip_count(lo->type().kind, bits(lo), bits(hi), bits(step)));
+    const std::uint64_t trips = trip_count(lo->type().kind, bits(lo), bits(hi), bits(step));
+    loop.count = std::to_string(trips);
+    if (trips < loop.enough) loop.parallel = false;
+    loop.enough = 0;
   } else {
     loop.count = "revet::trip_count(" + loop.lo + ", " + loop.hi + ", " + loop.step + ")";
   }
@@ -120,7 +125,8 @@ void Emitter::begin_accumulators(const Op& op, Loop& loop) {
     if (result->unused()) continue;
     Variable* variable = plan_.variable(result);
     const C held = loop.held.back();
-    const bool narrow = result->type().is_integer() && result->type().bits() < 32 && held != C::boolean;
+    const bool narrow =
+        result->type().is_integer() && result->type().bits() < 32 && held != C::boolean;
     const bool own = variable->members.size() == 1 && variable->name.empty() && !level().forks;
     if (own && !narrow) variable->held = held;
     if (variable->held == held && !narrow) {
@@ -129,7 +135,8 @@ void Emitter::begin_accumulators(const Op& op, Loop& loop) {
     } else {
       const std::string hint = variable->hint.empty() ? "total" : variable->hint;
       loop.totals[i] = scopes.declare(hint + "_total");
-      code_.line(std::string(c_name(held)) + " " + loop.totals[i] + " = " + identity(op, i, held) + ";");
+      code_.line(std::string(c_name(held)) + " " + loop.totals[i] + " = " + identity(op, i, held) +
+                 ";");
     }
   }
 }
@@ -140,7 +147,8 @@ void Emitter::finish_accumulators(const Op& op, Loop& loop) {
     if (loop.totals[i].empty()) continue;
     Variable* variable = plan_.variable(op.result(i));
     if (variable->name == loop.totals[i]) continue;
-    const bool narrow = c_type(op.result(i)->type()) != loop.held[i] && op.result(i)->type().bits() < 32;
+    const bool narrow =
+        c_type(op.result(i)->type()) != loop.held[i] && op.result(i)->type().bits() < 32;
     declare(*variable, narrow ? std::string(c_name(variable->held)) + "(" + loop.totals[i] + ")"
                               : loop.totals[i]);
   }
@@ -155,7 +163,8 @@ void Emitter::loop_header(const Op& op, Loop& loop) {
   loop.index = variable->name;
   const std::string& i = loop.index;
   if (loop.by == 1)
-    loop.header = "for (int64_t " + i + " = " + loop.lo + "; " + i + " < " + loop.hi + "; ++" + i + ")";
+    loop.header =
+        "for (int64_t " + i + " = " + loop.lo + "; " + i + " < " + loop.hi + "; ++" + i + ")";
   else if (loop.by > 0)
     loop.header = "for (int64_t " + i + " = " + loop.lo + "; " + i + " < " + loop.hi + "; " + i +
                   " += " + std::to_string(loop.by) + ")";
@@ -165,10 +174,8 @@ void Emitter::loop_header(const Op& op, Loop& loop) {
   loop.ordered_by_index = loop.by > 0;
   if (loop.by != 0) return;
   loop.ordinal = scopes.declare("k");
-  const std::string count = scopes.declare(i + "_count", scopes.depth() - 1);
-  code_.line("const int64_t " + count + " = " + loop.count + ";");
-  loop.header = "for (int64_t " + loop.ordinal + " = 0; " + loop.ordinal + " < " + count + "; ++" +
-                loop.ordinal + ")";
+  loop.header = "for (int64_t " + loop.ordinal + " = 0; " + loop.ordinal + " < " + loop.count +
+                "; ++" + loop.ordinal + ")";
 }
 
 bool Emitter::fails(const Op& op) const {
@@ -191,14 +198,16 @@ bool Emitter::can_use_simd(const Op& op) const {
   for (const Op& inner : op.body()) {
     if (plan_.is_inlined(inner) || plan_.is_expression_if(inner) || is_pure(inner)) continue;
     if (inner.is(thread_yield)) continue;
-    const bool access = is_load(inner) || ((inner.is(mem_dram_store) || inner.is(mem_sram_store) ||
-                                            inner.is(mem_view_store)) && !inner.flag("checked"));
+    const bool access =
+        is_load(inner) ||
+        ((inner.is(mem_dram_store) || inner.is(mem_sram_store) || inner.is(mem_view_store)) &&
+         !inner.flag("checked"));
     if (!access) return false;
   }
   return true;
 }
 
-void Emitter::foreach(const Op& op) {
+void Emitter::foreach (const Op& op) {
   const bool braces = level().forks;
   if (braces) {
     code_.open("{");
@@ -212,6 +221,17 @@ void Emitter::foreach(const Op& op) {
     code_.close();
   }
   Loop loop = prepare_loop(op);
+  if (loop.tree || loop.by == 0 || (loop.parallel && loop.by < 64 && loop.by > -64)) {
+    std::int64_t n = 0;
+    const bool constant =
+        loop.by != 0 && is_constant(op.operand(0), n) && is_constant(op.operand(1), n);
+    if (!constant) {
+      const std::string& index = op.body().arg(0)->name();
+      const std::string count = scopes.declare((index.empty() ? "i" : index) + "_count");
+      code_.line("const int64_t " + count + " = " + loop.count + ";");
+      loop.count = count;
+    }
+  }
   code_.line(threads_name + " += " + loop.count + ";");
   begin_accumulators(op, loop);
   declare_before(op);
@@ -249,9 +269,12 @@ void Emitter::plain_loop(const Op& op, Loop& loop) {
 
 /// One child: the body of the C++ loop.
 void Emitter::child(const Op& op, Loop& loop) {
-  if (!loop.ordinal.empty() && !op.body().arg(0)->unused())
-    code_.line("const int64_t " + loop.index + " = " + loop.lo + " + " + loop.ordinal + " * " +
-               (loop.by != 0 ? std::to_string(loop.by) : loop.step) + ";");
+  if (!loop.ordinal.empty() && loop.ordinal != loop.index && !op.body().arg(0)->unused()) {
+    const std::string by =
+        loop.by == 1 ? "" : " * " + (loop.by != 0 ? std::to_string(loop.by) : loop.step);
+    code_.line("const int64_t " + loop.index + " = " + (loop.lo == "0" ? "" : loop.lo + " + ") +
+               loop.ordinal + by + ";");
+  }
   Level made;
   made.op = &op;
   made.parallel = parallel_.has_value();
@@ -272,7 +295,7 @@ void Emitter::child(const Op& op, Loop& loop) {
   for (const std::string& declaration : level().declarations) code_.line(declaration);
   if (braces && !level().forks) {
     code_.line("{");
-    code_.append(body);
+    code_.append_nested(body);
     code_.line("}");
   } else {
     code_.append(body);
@@ -303,8 +326,7 @@ void Emitter::float_loop(const Op& op, Loop& loop) {
   const std::string size = std::to_string(reduction_block);
   code_.open("{");
   scopes.open();
-  const std::string count = scopes.declare(wish + "_count");
-  code_.line("const int64_t " + count + " = " + loop.count + ";");
+  const std::string& count = loop.count;
   std::vector<std::string> blocks(totals.size());
   if (loop.parallel)
     for (unsigned i = 0; i < totals.size(); ++i)
@@ -316,22 +338,23 @@ void Emitter::float_loop(const Op& op, Loop& loop) {
   scopes.open();
   const std::string block = scopes.declare("block");
   if (loop.parallel) open_region(op, loop);
-  code_.open("for (int64_t " + block + " = 0; " + block + " < " + count + "; " + block + " += " + size +
-             ") {");
+  code_.open("for (int64_t " + block + " = 0; " + block + " < " + count + "; " + block +
+             " += " + size + ") {");
   for (unsigned i = 0; i < totals.size(); ++i)
     if (!totals[i].empty() && loop.held[i] == C::f32) {
       loop.totals[i] = scopes.declare(totals[i] + "_block");
       code_.line("float " + loop.totals[i] + " = " + identity(op, i, C::f32) + ";");
     }
   const std::string end = scopes.declare("block_end");
-  code_.line("const int64_t " + end + " = std::min<int64_t>(" + block + " + " + size + ", " + count + ");");
+  code_.line("const int64_t " + end + " = std::min<int64_t>(" + block + " + " + size + ", " +
+             count + ");");
   scopes.open();
   Variable* variable = plan_.variable(op.body().arg(0));
   variable->held = C::i64;
   variable->name = loop.index = scopes.declare(wish);
-  loop.ordinal = scopes.declare("k");
-  code_.open("for (int64_t " + loop.ordinal + " = " + block + "; " + loop.ordinal + " < " + end + "; ++" +
-             loop.ordinal + ") {" + comment(op));
+  loop.ordinal = loop.lo == "0" && loop.by == 1 ? loop.index : scopes.declare("k");
+  code_.open("for (int64_t " + loop.ordinal + " = " + block + "; " + loop.ordinal + " < " + end +
+             "; ++" + loop.ordinal + ") {" + comment(op));
   if (loop.parallel) begin_iteration(loop);
   child(op, loop);
   if (loop.parallel) end_iteration();
@@ -341,7 +364,8 @@ void Emitter::float_loop(const Op& op, Loop& loop) {
     if (totals[i].empty() || loop.held[i] != C::f32) continue;
     const Expr e{loop.totals[i], Prec::postfix, C::f32};
     if (loop.parallel)
-      code_.line(blocks[i] + "[static_cast<size_t>(" + block + " / " + size + ")] = " + loop.totals[i] + ";");
+      code_.line(blocks[i] + "[static_cast<size_t>(" + block + " / " + size +
+                 ")] = " + loop.totals[i] + ";");
     else
       code_.line(combine(reduction(op, i), totals[i], e, op.result(i)->type(), C::f32));
   }
@@ -353,8 +377,8 @@ void Emitter::float_loop(const Op& op, Loop& loop) {
       scopes.open();
       const std::string part = scopes.declare("part");
       code_.line("for (const float " + part + " : " + blocks[i] + ") " +
-                 combine(reduction(op, i), totals[i], {part, Prec::postfix, C::f32}, op.result(i)->type(),
-                         C::f32));
+                 combine(reduction(op, i), totals[i], {part, Prec::postfix, C::f32},
+                         op.result(i)->type(), C::f32));
       scopes.close();
     }
   scopes.close();
@@ -365,18 +389,18 @@ void Emitter::float_loop(const Op& op, Loop& loop) {
 /// What every iteration of the parallel loop begins and ends with, where it may fail.
 void Emitter::begin_iteration(const Loop& loop) {
   if (parallel_->failure.empty()) return;
-  parallel_->iteration = !loop.ordinal.empty() ? loop.ordinal
+  parallel_->iteration = !loop.ordinal.empty()   ? loop.ordinal
                          : loop.ordered_by_index ? loop.index
                                                  : "-" + loop.index;
   code_.line("if (" + parallel_->failure + ".before(" + parallel_->iteration + ")) continue;");
   parallel_->failed_label = scopes.label("failed");
-  code_.line("{");
+  code_.open("{");
 }
 
 void Emitter::end_iteration() {
   if (parallel_->failure.empty()) return;
-  code_.line("}");
-  code_.label(parallel_->failed_label);
+  code_.close();
+  if (parallel_->jumps) code_.label(parallel_->failed_label);
   for (const std::string& stack : parallel_->stacks) code_.line(stack + ".clear();");
 }
 
@@ -404,6 +428,18 @@ bool Emitter::counts_threads(const Op& op) {
   return found;
 }
 
+/// Iterations that take longer than starting a parallel region does. One that loops itself does.
+std::uint64_t Emitter::worthwhile_iterations(const Op& op) {
+  constexpr std::uint64_t operations = 16384;
+  std::uint64_t size = 1;
+  bool loops = false;
+  walk(op.region(), [&](Op& inner) {
+    ++size;
+    if (inner.is(thread_while) || inner.is(thread_foreach) || inner.is(thread_fork)) loops = true;
+  });
+  return loops ? 0 : operations / size;
+}
+
 /// The pragmas of the parallel loop that is written next.
 void Emitter::open_region(const Op& op, Loop& loop) {
   uses_workers_ = true;
@@ -415,7 +451,8 @@ void Emitter::open_region(const Op& op, Loop& loop) {
   walk(const_cast<Op&>(op), [&](Op& inner) {
     if (inner.is(thread_foreach) && has_forks(inner.body())) forking.push_back(&inner);
   });
-  const std::string workers = " num_threads(" + workers_name + ")";
+  std::string workers = " num_threads(" + workers_name + ")";
+  if (loop.enough > 1) workers += " if(" + loop.count + " >= " + std::to_string(loop.enough) + ")";
   if (forking.empty()) {
     code_.pragma("omp parallel for" + workers + schedule + clauses(op, loop));
     return;

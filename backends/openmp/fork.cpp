@@ -56,7 +56,8 @@ void Emitter::declare_stack(const Op& op) {
   forks_of(op.body(), stack.sites);
   for (const Op* site : stack.sites) {
     for (Variable* variable : plan_.alive_after.at(site)) {
-      if (std::find(stack.saved.begin(), stack.saved.end(), variable) != stack.saved.end()) continue;
+      if (std::find(stack.saved.begin(), stack.saved.end(), variable) != stack.saved.end())
+        continue;
       // What has one value all through the thread and its forks need not be saved.
       const Op* def = variable->members[0]->def();
       const Value* only = variable->members[0];
@@ -70,8 +71,9 @@ void Emitter::declare_stack(const Op& op) {
   const std::string& name = op.is(thread_foreach) ? op.body().arg(0)->name() : "main";
   stack.record = "Pending_" + std::to_string(stacks_.size() + 1);
   Scopes fields;
-  std::string text = "/// A fork of the threads of " + (name.empty() ? "a foreach" : "'" + name + "'") +
-                     " whose numbers next .. n-1 are still to run.\nstruct " + stack.record + " {\n";
+  std::string text =
+      "/// A fork of the threads of " + (name.empty() ? "a foreach" : "'" + name + "'") +
+      " whose numbers next .. n-1 are still to run.\nstruct " + stack.record + " {\n";
   if (stack.sites.size() > 1) text += "  int32_t fork;\n";
   text += "  uint32_t next;\n  uint32_t n;\n";
   for (const char* own : {"fork", "next", "n"}) fields.declare(own);
@@ -131,7 +133,8 @@ void Emitter::resume_forks() {
   const std::string number = scopes.declare("number");
   const bool all_used = std::none_of(stack.sites.begin(), stack.sites.end(),
                                      [](const Op* site) { return site->result()->unused(); });
-  code_.line((all_used ? "" : "[[maybe_unused]] ") + std::string("const uint32_t ") + number + " = " + top + ".next++;");
+  code_.line((all_used ? "" : "[[maybe_unused]] ") + std::string("const uint32_t ") + number +
+             " = " + top + ".next++;");
   const bool several = stack.sites.size() > 1;
   const std::string which = several ? scopes.declare("which") : "";
   if (several) code_.line("const int32_t " + which + " = " + top + ".fork;");
@@ -143,7 +146,8 @@ void Emitter::resume_forks() {
     if (!site.result()->unused()) {
       const Variable* variable = plan_.variable(site.result());
       code_.line(variable->name + " = " +
-                 (variable->held == C::i32 ? "static_cast<int32_t>(" + number + ")" : number) + ";");
+                 (variable->held == C::i32 ? "static_cast<int32_t>(" + number + ")" : number) +
+                 ";");
     }
     code_.line("goto " + level().resume.at(&site) + ";");
     if (!last) code_.close();

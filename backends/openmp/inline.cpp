@@ -71,7 +71,8 @@ class Inliner {
   /// The value is carried by a loop or an if.
   static bool passed_on(const Op& op) {
     for (const Use& use : op.result()->uses())
-      if (use.op->info().terminator && !(use.op->is(thread_condition) && use.index == 0)) return true;
+      if (use.op->info().terminator && !(use.op->is(thread_condition) && use.index == 0))
+        return true;
     return false;
   }
 
@@ -100,7 +101,8 @@ class Inliner {
     return size <= largest_expression && !is_update(op);
   }
 
-  /// One arm keeps a variable as it is: `if (c) n = n + 1;` says more than a conditional expression.
+  /// One arm keeps a variable as it is: `if (c) n = n + 1;` says more than a conditional
+  /// expression.
   static bool is_update(const Op& op) {
     bool keeps = false;
     for (unsigned r = 0; r < 2; ++r) {

@@ -161,7 +161,8 @@ class Liveness {
     } else if (op.is(thread_while)) {
       loop(op, live, at_exit);
     } else if (op.is(thread_foreach)) {
-      foreach(op, live);
+      foreach (op, live)
+        ;
     } else if (plan_.is_expression_if(op)) {
       defined_together(op.results(), live);
       expression(op, live);
@@ -210,7 +211,7 @@ class Liveness {
       if (!op.body(0).arg(i)->unused()) use(op.operand(i), live);
   }
 
-  void foreach(const Op& op, Set& live) {
+  void foreach (const Op& op, Set & live) {
     // The results are accumulators, which live as long as the loop does; so do its bounds.
     Set through = live;
     for (const auto& r : op.results())
@@ -279,8 +280,12 @@ class Liveness {
       parent_[v] = v;
       members[v] = {v};
     }
-    std::stable_sort(affinities_.begin(), affinities_.end(),
-                     [](const Affinity& a, const Affinity& b) { return a.depth > b.depth; });
+    // Within a depth, what the source calls by one name comes first: so a swap stays one.
+    const auto other_name = [](const Affinity& a) { return a.a->name() != a.b->name(); };
+    std::stable_sort(
+        affinities_.begin(), affinities_.end(), [&](const Affinity& a, const Affinity& b) {
+          return a.depth != b.depth ? a.depth > b.depth : other_name(a) < other_name(b);
+        });
     for (const Affinity& want : affinities_) {
       if (is_index(want.a) || is_index(want.b)) continue;
       unsigned a = find(numbers_.at(want.a));
@@ -358,10 +363,9 @@ class Liveness {
                                     (def->is(thread_if) && !plan_.is_expression_if(*def)));
     variable.constant = variable.members.size() == 1 && ((def && !structured) || is_body_arg(only));
     if (!variable.constant && place.at && !is_index(only) && !is_param(only)) {
-      const bool by_itself =
-          std::any_of(variable.members.begin(), variable.members.end(), [&](const Value* v) {
-            return v->def() == place.at && place.at->num_regions() == 0;
-          });
+      const bool by_itself = std::any_of(
+          variable.members.begin(), variable.members.end(),
+          [&](const Value* v) { return v->def() == place.at && place.at->num_regions() == 0; });
       const bool expression = plan_.is_expression_if(*place.at);
       if (!by_itself && !expression && !only->unused())
         plan_.declared_at[place.at].push_back(&variable);

@@ -58,7 +58,42 @@ std::string Emitter::size_of(const Value* dram) {
 /// As a subscript: a number that C++ extends to 64 bits by itself.
 std::string Emitter::index(const Value* v) {
   const auto it = checked_index_.find(v);
-  return it != checked_index_.end() ? it->second : as_number(v).text;
+  if (it != checked_index_.end()) return it->second;
+  if (!plan_.variable(v))
+    if (const auto wide = wide_index(*v->def())) return wide->text;
+  return as_number(v).text;
+}
+
+/// An index that is computed without wrapping, since it would be outside if it wrapped: then a sum
+/// that should be above 2^31 - 1 is negative. Loops over such indices can be vectorised.
+std::optional<Expr> Emitter::wide_index(const Op& op) {
+  if (!(op.is(arith_add) || op.is(arith_sub) || op.is(arith_mul) || op.is(arith_shl)) ||
+      op.result()->type() != type_i32 || ranges_.exact(op) ||
+      !ranges_.unwrapped(op).within(INT32_MIN, UINT32_MAX))
+    return std::nullopt;
+  Expr a = as_number(op.operand(0)), b = as_number(op.operand(1));
+  const char* symbol = op.is(arith_sub) ? "-" : op.is(arith_add) ? "+" : "*";
+  std::int64_t n = 0;
+  if (op.is(arith_shl)) {
+    if (!is_constant(op.operand(1), n)) return std::nullopt;
+    const std::int64_t factor = std::int64_t{1} << (n & 31);
+    b = {std::to_string(factor), Prec::postfix, C::i64, true, factor};
+  }
+  if (a.type != C::i64 && (b.type != C::i64 || b.literal)) a = convert(a, C::i64);
+  return binary(a, symbol, b,
+                op.is(arith_add) || op.is(arith_sub) ? Prec::additive : Prec::multiplicative,
+                C::i64);
+}
+
+/// The value is an index of accesses that are not checked, and nothing else.
+bool Emitter::only_index(const Value& v) {
+  return std::all_of(v.uses().begin(), v.uses().end(), [](const Use& use) {
+    const Op& op = *use.op;
+    const bool access = op.is(mem_dram_load) || op.is(mem_dram_store) || op.is(mem_dram_atomic) ||
+                        op.is(mem_sram_load) || op.is(mem_sram_store) || op.is(mem_sram_atomic) ||
+                        op.is(mem_view_load) || op.is(mem_view_store);
+    return access && use.index == 1 && !op.flag("checked");
+  });
 }
 
 /// As an argument that is a 64-bit integer.
@@ -79,8 +114,8 @@ void Emitter::memory(const Op& op) {
   if (is_iter_open(op)) return open_iterator(op);
   if (op.is(mem_view_close) || op.is(mem_iter_close) || op.is(mem_sram_free)) return close(op);
   if (op.flag("checked")) check(op);
-  if (op.is(mem_dram_load) || op.is(mem_sram_load) || op.is(mem_view_load) || op.is(mem_iter_load) ||
-      op.is(mem_iter_peek)) {
+  if (op.is(mem_dram_load) || op.is(mem_sram_load) || op.is(mem_view_load) ||
+      op.is(mem_iter_load) || op.is(mem_iter_peek)) {
     if (!op.result()->unused()) define(op, load(op));
   } else if (op.is(mem_dram_store) || op.is(mem_sram_store) || op.is(mem_view_store)) {
     store(op);
@@ -91,7 +126,8 @@ void Emitter::memory(const Op& op) {
   } else if (op.is(mem_iter_next) || op.is(mem_iter_next_last)) {
     iter_next(op);
   } else {
-    throw Error(Exit::program, op.loc(), "the backend 'openmp' has no meaning for the op " + op.name());
+    throw Error(Exit::program, op.loc(),
+                "the backend 'openmp' has no meaning for the op " + op.name());
   }
   if (op.flag("checked")) checked_index_.erase(op.operand(1));
 }
@@ -120,7 +156,8 @@ Expr Emitter::load(const Op& op) {
   const Value* p = predicate(op);
   if (!p) return e;
   const Expr zero{zero_of(t), Prec::postfix, e.type, false};
-  return conditional(value(p), e, t == type_i1 ? Expr{"false", Prec::postfix, C::boolean, true, 0} : zero, t);
+  return conditional(value(p), e,
+                     t == type_i1 ? Expr{"false", Prec::postfix, C::boolean, true, 0} : zero, t);
 }
 
 void Emitter::store(const Op& op) {
@@ -145,8 +182,9 @@ void Emitter::atomic(const Op& op) {
   const std::string& name = op.str_attr("op");
   const bool word = name == "and" || name == "or" || name == "xor";
   std::string text = std::string(is_shared(m) ? "revet::Atomic::" : "revet::Plain::") + name +
-                     (word ? "_" : "") + "(&" + (m->type().kind == Kind::dram ? data_of(m) : memory_name(m)) +
-                     "[" + index(op.operand(1)) + "]";
+                     (word ? "_" : "") + "(&" +
+                     (m->type().kind == Kind::dram ? data_of(m) : memory_name(m)) + "[" +
+                     index(op.operand(1)) + "]";
   const unsigned values = name == "cas" ? 2 : 1;
   Variable to;
   to.held = c_type(m->type().element_type());
@@ -174,7 +212,8 @@ void Emitter::raise(const Op& op, const char* fault, const std::string& name,
                            quoted(file) + ", " + std::to_string(loc.line) + ", " +
                            std::to_string(loc.col) + "}";
   if (parallel_) {
-    code_.line(parallel_->failure + ".report(" + parallel_->iteration + ", " + site + arguments + ");");
+    code_.line(parallel_->failure + ".report(" + parallel_->iteration + ", " + site + arguments +
+               ");");
     code_.line("goto " + parallel_->failed_label + ";");
     parallel_->jumps = true;
   } else {
@@ -185,16 +224,14 @@ void Emitter::raise(const Op& op, const char* fault, const std::string& name,
 void Emitter::check(const Op& op) {
   const Value* m = op.operand(0);
   const Value* i = op.operand(1);
-  std::string name;
   const Expr e = as_number(i);
-  name = e.text;
+  std::string name = e.text;
   const bool at_hand = plan_.variable(i) && plan_.variable(i)->name == name;
   if (!e.literal && !at_hand) {
     // Used by the test, the message and the access.
     name = scopes.declare("index", level().forks ? level().scope : scopes.depth());
     const std::string type = c_name(e.type);
-    if (level().forks)
-      level().declarations.push_back(type + " " + name + " = 0;");
+    if (level().forks) level().declarations.push_back(type + " " + name + " = 0;");
     code_.line((level().forks ? "" : "const " + type + " ") + name + " = " + e.text + ";");
     checked_index_[i] = name;
   }
@@ -246,9 +283,13 @@ void Emitter::open_sram(const Op& op) {
 
 std::string Emitter::used(const Adapter& adapter) {
   if (!adapter.count) return std::to_string(adapter.offset);
+  std::int64_t n = 0;
+  if (is_constant(adapter.count, n))
+    return std::to_string(std::max(adapter.scale * n + adapter.offset, adapter.at_least));
   std::string text = as_number(adapter.count).text;
-  if (adapter.scale != 1) text = "int64_t{" + std::to_string(adapter.scale) + "} * " +
-                                 (as_number(adapter.count).prec < Prec::unary ? "(" + text + ")" : text);
+  if (adapter.scale != 1)
+    text = "int64_t{" + std::to_string(adapter.scale) + "} * " +
+           (as_number(adapter.count).prec < Prec::unary ? "(" + text + ")" : text);
   if (adapter.offset > 0) text += " + " + std::to_string(adapter.offset);
   if (adapter.offset < 0) text += " - " + std::to_string(-adapter.offset);
   if (adapter.at_least > 0)
@@ -275,17 +316,18 @@ void Emitter::open_view(const Op& op) {
              (op.num_operands() > 2 ? as_number(op.operand(2)).text : size) + ");");
   const std::string all = adapter.in_place ? used(adapter) : "revet::never";
   if (op.is(mem_read_view)) {
-    code_.line("const " + type + "* const " + name + " = revet::open_read<" + size + ">(" + data + ", " + at +
-               ", " + all + ", " + tile + ");");
+    code_.line("const " + type + "* const " + name + " = revet::open_read<" + size + ">(" + data +
+               ", " + at + ", " + all + ", " + tile + ");");
   } else if (op.is(mem_write_view)) {
-    code_.line(type + "* const " + name + " = revet::open_write<" + size + ">(" + data + ", " + at + ", " +
-               all + ", " + (adapter.assigned ? as_number(adapter.count).text : "0") + ", " + tile + ");");
+    code_.line(type + "* const " + name + " = revet::open_write<" + size + ">(" + data + ", " + at +
+               ", " + all + ", " + (adapter.assigned ? as_number(adapter.count).text : "0") + ", " +
+               tile + ");");
   } else if (view->type().element == Kind::i1) {
-    code_.line("uint8_t* const " + name + " = revet::open_modify_bool<" + size + ">(" + data + ", " + at +
-               ", " + tile + ");");
+    code_.line("uint8_t* const " + name + " = revet::open_modify_bool<" + size + ">(" + data +
+               ", " + at + ", " + tile + ");");
   } else {
-    code_.line(type + "* const " + name + " = revet::open_modify<" + size + ">(" + data + ", " + at + ", " +
-               all + ", " + tile + ");");
+    code_.line(type + "* const " + name + " = revet::open_modify<" + size + ">(" + data + ", " +
+               at + ", " + all + ", " + tile + ");");
   }
 }
 
@@ -309,8 +351,8 @@ void Emitter::open_iterator(const Op& op) {
   }
   const Value* array = op.operand(0);
   code_.line("revet::Writer<" + element_name(it->type().element_type()) + ", " +
-             std::to_string(it->type().size) + "> " + name + "(" + data_of(array) + ", " + size_of(array) +
-             ", " + start + ");" + comment(op));
+             std::to_string(it->type().size) + "> " + name + "(" + data_of(array) + ", " +
+             size_of(array) + ", " + start + ");" + comment(op));
 }
 
 void Emitter::close(const Op& op) {
@@ -343,7 +385,8 @@ void Emitter::iter_store(const Op& op) {
     text = memory_name(it) + ".set(" + v + ");";
   } else if (adapter.direct) {
     const Value* array = base_memory(it);
-    text = "revet::write(" + data_of(array) + ", " + size_of(array) + ", " + memory_name(it) + ", " + v + ");";
+    text = "revet::write(" + data_of(array) + ", " + size_of(array) + ", " + memory_name(it) +
+           ", " + v + ");";
   } else {
     text = tiles_.at(it) + " = " + v + ";";
   }
@@ -364,13 +407,13 @@ void Emitter::iter_next(const Op& op) {
   }
   std::vector<std::string> lines;
   if (adapter.form == Adapter::Form::writer) {
-    lines.push_back(name + ".next(" + (op.is(mem_iter_next_last) ? value(op.operand(1)).text : "false") +
-                    ");");
+    lines.push_back(name + ".next(" +
+                    (op.is(mem_iter_next_last) ? value(op.operand(1)).text : "false") + ");");
   } else {
     if (open.is(mem_write_it) && !adapter.direct) {
       const Value* array = base_memory(it);
-      lines.push_back("revet::write(" + data_of(array) + ", " + size_of(array) + ", " + name + ", " +
-                      tiles_.at(it) + ");");
+      lines.push_back("revet::write(" + data_of(array) + ", " + size_of(array) + ", " + name +
+                      ", " + tiles_.at(it) + ");");
       lines.push_back(tiles_.at(it) + " = 0;");
     }
     std::int64_t k = 0;

@@ -9,35 +9,47 @@ namespace {
 
 /// Sorted. Keywords of C and C++, names that emitted code or its headers use unqualified, and
 /// macros with small letters.
-constexpr std::array taken{
-    "alignas",      "alignof",       "and",           "and_eq",     "asm",
-    "assert",       "auto",          "bitand",        "bitor",      "bool",
-    "break",        "case",          "catch",         "char",       "char16_t",
-    "char32_t",     "char8_t",       "class",         "co_await",   "co_return",
-    "co_yield",     "compl",         "concept",       "const",      "const_cast",
-    "consteval",    "constexpr",     "constinit",     "continue",   "decltype",
-    "default",      "delete",        "do",            "double",     "dynamic_cast",
-    "else",         "enum",          "errno",         "explicit",   "export",
-    "extern",       "false",         "float",         "for",        "friend",
-    "goto",         "if",            "inline",        "int",        "linux",
-    "long",         "main",          "module",        "mutable",    "namespace",
-    "new",          "noexcept",      "not",           "not_eq",     "nullptr",
-    "offsetof",     "operator",      "or",            "or_eq",      "private",
-    "protected",    "public",        "register",      "reinterpret_cast",
-    "requires",     "restrict",      "return",        "revet",      "setjmp",
-    "short",        "signed",        "sizeof",        "static",     "static_assert",
-    "static_cast",  "stderr",        "stdin",         "stdout",     "std",
-    "struct",       "switch",        "template",      "this",       "thread_local",
-    "throw",        "true",          "try",           "typedef",    "typeid",
-    "typename",     "typeof",        "union",         "unix",       "unsigned",
-    "using",        "va_arg",        "va_copy",       "va_end",     "va_start",
-    "virtual",      "void",          "volatile",      "wchar_t",    "while",
-    "xor",          "xor_eq"};
+constexpr std::array taken{"alignas",       "alignof",      "and",
+                           "and_eq",        "asm",          "assert",
+                           "auto",          "bitand",       "bitor",
+                           "bool",          "break",        "case",
+                           "catch",         "char",         "char16_t",
+                           "char32_t",      "char8_t",      "class",
+                           "co_await",      "co_return",    "co_yield",
+                           "compl",         "concept",      "const",
+                           "const_cast",    "consteval",    "constexpr",
+                           "constinit",     "continue",     "decltype",
+                           "default",       "delete",       "do",
+                           "double",        "dynamic_cast", "else",
+                           "enum",          "errno",        "explicit",
+                           "export",        "extern",       "false",
+                           "float",         "for",          "friend",
+                           "goto",          "if",           "inline",
+                           "int",           "linux",        "long",
+                           "main",          "module",       "mutable",
+                           "namespace",     "new",          "noexcept",
+                           "not",           "not_eq",       "nullptr",
+                           "offsetof",      "operator",     "or",
+                           "or_eq",         "private",      "protected",
+                           "public",        "register",     "reinterpret_cast",
+                           "requires",      "restrict",     "return",
+                           "revet",         "setjmp",       "short",
+                           "signed",        "sizeof",       "static",
+                           "static_assert", "static_cast",  "stderr",
+                           "stdin",         "stdout",       "std",
+                           "struct",        "switch",       "template",
+                           "this",          "thread_local", "throw",
+                           "true",          "try",          "typedef",
+                           "typeid",        "typename",     "typeof",
+                           "union",         "unix",         "unsigned",
+                           "using",         "va_arg",       "va_copy",
+                           "va_end",        "va_start",     "virtual",
+                           "void",          "volatile",     "wchar_t",
+                           "while",         "xor",          "xor_eq"};
 
 bool looks_like_macro(std::string_view name) {
-  return name.size() > 1 && std::none_of(name.begin(), name.end(), [](unsigned char c) {
-           return std::islower(c) != 0;
-         });
+  return name.size() > 1 && std::none_of(name.begin(), name.end(),
+                                         [](unsigned char c) { return std::islower(c) != 0; });
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 /// From SSA to C++: which ops are written where their result is used, and which values share a
 /// variable.
 ///
-/// 1. inline.cpp: an op becomes part of its user's expression if that is its only use, stands in the
+/// 1. inline.cpp: an op becomes part of its user's expression if that is its only use, stands in
+/// the
 ///    same block, and nothing between them can change what the op reads. An `if` whose regions are
 ///    expressions is one itself (`&&`, `||`, `?:`).
 /// 2. liveness.cpp: liveness by one backward walk. A structured loop keeps alive, all through it,
@@ -28,10 +29,10 @@ const char* c_name(C type);
 /// A C++ variable: one value, or several that never disturb each other.
 struct Variable {
   Type type;
-  std::string hint;            ///< the source's name; may be empty
-  bool constant = false;       ///< defined once, by an op of its own block
-  const Block* home = nullptr; ///< block in whose C++ scope it is declared
-  const Op* at = nullptr;      ///< the op of that block at which it is
+  std::string hint;             ///< the source's name; may be empty
+  bool constant = false;        ///< defined once, by an op of its own block
+  const Block* home = nullptr;  ///< block in whose C++ scope it is declared
+  const Op* at = nullptr;       ///< the op of that block at which it is
   std::vector<const Value*> members;
 
   // While emitting:

@@ -109,7 +109,8 @@ class ViewUse {
     if (!affine(def->operand(0), a, depth + 1)) return false;
     if (def->is(arith_shl)) {
       if (!is_constant(def->operand(1), n)) return false;
-      out = {a.foreach, a.scale * (std::int64_t{1} << (n & 31)), a.offset * (std::int64_t{1} << (n & 31))};
+      out = {a.foreach, a.scale * (std::int64_t{1} << (n & 31)),
+             a.offset * (std::int64_t{1} << (n & 31))};
       return true;
     }
     if (!affine(def->operand(1), b, depth + 1)) return false;
@@ -139,9 +140,10 @@ class ViewUse {
       const Value* k = use.op->operand(1);
       const Range r = ranges_.of(k);
       Affine a;
-      const bool by_loop = affine(k, a) && a.foreach && a.scale > 0 && from_zero(*a.foreach) && a.offset >= 0;
+      const bool by_loop =
+          affine(k, a) && a.foreach && a.scale > 0 && from_zero(*a.foreach) && a.offset >= 0;
       Value* n = by_loop ? a.foreach->operand(1) : nullptr;
-      if (!by_loop || constant_op(n) || (count && n != count)) {
+      if (!by_loop || (count && n != count)) {
         if (!r.within(0, size - 1)) return;
         constant = std::max(constant, r.hi + 1);
         continue;

@@ -68,8 +68,7 @@ Range Ranges::unwrapped(const Op& op, unsigned depth) {
   std::int64_t n = 0;
   if (op.is(ops::arith_shl) && is_constant(op.operand(1), n))
     return {a.lo * (std::int64_t{1} << (n & 31)), a.hi * (std::int64_t{1} << (n & 31))};
-  if (op.is(ops::arith_shl) && a.lo >= 0 && b.within(0, 31))
-    return {a.lo << b.lo, a.hi << b.hi};
+  if (op.is(ops::arith_shl) && a.lo >= 0 && b.within(0, 31)) return {a.lo << b.lo, a.hi << b.hi};
   return {INT64_MIN, INT64_MAX};
 }
 

@@ -27,6 +27,8 @@ class Ranges {
   Range of(const Value* v) { return of(v, 0); }
   /// True if the result of an add, sub, mul, shl or neg is what it is without wrapping.
   bool exact(const Op& op);
+  /// The result of an add, sub, mul, shl or neg on numbers.
+  Range unwrapped(const Op& op) { return unwrapped(op, 0); }
 
  private:
   Range of(const Value* v, unsigned depth);

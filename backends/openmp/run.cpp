@@ -17,10 +17,11 @@ using Start = int(revet_context*, const std::uint32_t* scalars, revet_buffer* co
 
 /// C++ that calls NAME_run with arguments from two lists.
 std::string start_function(const std::string& name, const Signature& signature) {
-  std::string text = "\nextern \"C\" int revet_start(revet_context* context, const uint32_t* scalars, "
-                     "revet_buffer* const* buffers) {\n  " +
-                     name + "_t program;\n  static_cast<void>(scalars);\n  static_cast<void>(buffers);\n" +
-                     "  " + name + "_init(context, &program);\n  return " + name + "_run(context, &program";
+  std::string text =
+      "\nextern \"C\" int revet_start(revet_context* context, const uint32_t* scalars, "
+      "revet_buffer* const* buffers) {\n  " +
+      name + "_t program;\n  static_cast<void>(scalars);\n  static_cast<void>(buffers);\n" + "  " +
+      name + "_init(context, &program);\n  return " + name + "_run(context, &program";
   for (std::size_t i = 0; i < signature.params.size(); ++i) {
     const std::string bits = "scalars[" + std::to_string(i) + "]";
     switch (signature.params[i].type.kind) {
@@ -70,7 +71,8 @@ Start* load(const std::filesystem::path& path) {
   library->load(path.string(), error,
                 boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
   if (error)
-    throw Error(Exit::usage, "the compiled program " + path.string() + " cannot be loaded: " + error.message());
+    throw Error(Exit::usage,
+                "the compiled program " + path.string() + " cannot be loaded: " + error.message());
   libraries.push_back(std::move(library));
   return &libraries.back()->get<Start>("revet_start");
 }
@@ -79,24 +81,27 @@ Start* load(const std::filesystem::path& path) {
 
 RunResult run(const Module& module, Launch& launch, BackendContext& context) {
   const std::string name = interface_name(context.program);
-  BackendContext emitting{context.options, context.diagnostics, context.program, name + ".h", 1, false};
+  BackendContext emitting{
+      context.options, context.diagnostics, context.program, name + ".h", 1, false};
   const std::vector<EmittedFile> files = emit(module, emitting);
   const Compiler compiler = find_compiler();
-  Start* const start = load(compile(compiler, name, files[0].text + start_function(name, signature_of(module)),
-                                    files[1].text));
+  Start* const start = load(compile(
+      compiler, name, files[0].text + start_function(name, signature_of(module)), files[1].text));
 
-  const std::unique_ptr<revet_context, void (*)(revet_context*)> made(revet_create_context("openmp", "cpu"),
-                                                                      revet_destroy_context);
+  const std::unique_ptr<revet_context, void (*)(revet_context*)> made(
+      revet_create_context("openmp", "cpu"), revet_destroy_context);
   if (!made) throw std::bad_alloc();
   made->host_threads = static_cast<unsigned>(context.options.integer("threads"));
   const auto destroy = [&](revet_buffer* buffer) { revet_destroy_buffer(made.get(), buffer); };
   std::vector<std::unique_ptr<revet_buffer, decltype(destroy)>> owned;
   std::vector<revet_buffer*> buffers;
-  constexpr unsigned all = REVET_HOST_READ | REVET_HOST_WRITE | REVET_DEVICE_READ | REVET_DEVICE_WRITE;
+  constexpr unsigned all =
+      REVET_HOST_READ | REVET_HOST_WRITE | REVET_DEVICE_READ | REVET_DEVICE_WRITE;
   for (ArrayData& array : launch.arrays) {
     if (array.data() == nullptr && array.count != 0) array.load();
     owned.emplace_back(revet_wrap_buffer(made.get(), array.data(), array.bytes(), all), destroy);
-    if (!owned.back()) throw InternalError(std::string("openmp: ") + revet_error_message(made.get()));
+    if (!owned.back())
+      throw InternalError(std::string("openmp: ") + revet_error_message(made.get()));
     buffers.push_back(owned.back().get());
   }
   std::vector<std::uint32_t> scalars;

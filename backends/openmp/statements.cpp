@@ -42,11 +42,12 @@ void Emitter::declare(Variable& variable, const std::string& initial) {
     const std::string hint = variable.hint.empty() ? "t" : variable.hint;
     if (level().forks) {
       variable.name = scopes.declare(hint, level().scope);
-      level().declarations.push_back(std::string(c_name(variable.held)) + " " + variable.name + " = " +
-                                     (variable.held == C::boolean ? "false" : "0") + ";");
+      level().declarations.push_back(std::string(c_name(variable.held)) + " " + variable.name +
+                                     " = " + (variable.held == C::boolean ? "false" : "0") + ";");
     } else {
       variable.name = scopes.declare(hint);
-      const std::string type = (variable.constant ? "const " : "") + std::string(c_name(variable.held));
+      const std::string type =
+          (variable.constant ? "const " : "") + std::string(c_name(variable.held));
       code_.line(type + " " + variable.name + (initial.empty() ? "" : " = " + initial) + ";");
       return;
     }
@@ -66,11 +67,17 @@ void Emitter::define(const Op& op, const Expr& e) {
   Variable* variable = plan_.variable(op.result());
   // A number that comes from a loop's counter stays as wide, so that loops can be vectorised.
   if (e.type == C::i64 && variable->constant && !level().forks) variable->held = C::i64;
+  if (variable->constant && !level().forks && only_index(*op.result())) {
+    if (const auto wide = wide_index(op)) {
+      variable->held = C::i64;
+      declare(*variable, convert(*wide, C::i64).text);
+      return;
+    }
+  }
   const bool same = e.type == variable->held || e.literal;
-  const bool both_32 =
-      (e.type == C::i32 || e.type == C::u32 || e.type == C::u8 || e.type == C::u16 || e.type == C::i8 ||
-       e.type == C::i16) &&
-      (variable->held == C::i32 || variable->held == C::u32);
+  const bool both_32 = (e.type == C::i32 || e.type == C::u32 || e.type == C::u8 ||
+                        e.type == C::u16 || e.type == C::i8 || e.type == C::i16) &&
+                       (variable->held == C::i32 || variable->held == C::u32);
   if (!variable->name.empty() && !variable->constant) {
     if (const char* symbol = compound(op)) {
       // `x = x + y` as `x += y`.
@@ -131,7 +138,8 @@ void Emitter::copies(std::vector<std::pair<Variable*, const Value*>> moves) {
         return read.count(m.first) != 0;
       });
     };
-    const auto free = std::find_if(moves.begin(), moves.end(), [&](const auto& m) { return !is_read(m); });
+    const auto free =
+        std::find_if(moves.begin(), moves.end(), [&](const auto& m) { return !is_read(m); });
     if (free != moves.end()) {
       assign(*free->first, free->second);
       moves.erase(free);
@@ -139,15 +147,21 @@ void Emitter::copies(std::vector<std::pair<Variable*, const Value*>> moves) {
     }
     const auto [target, source] = moves.front();
     moves.erase(moves.begin());
-    code_.open("{");
-    scopes.open();
+    // A label may follow where threads fork, and no jump may pass a declaration.
+    const bool braces = level().forks;
+    if (braces) {
+      code_.open("{");
+      scopes.open();
+    }
     const std::string next = scopes.declare("next_" + target->name);
     code_.line("const " + std::string(c_name(target->held)) + " " + next + " = " +
                assignable(source, *target) + ";");
     copies(std::move(moves));
     code_.line(target->name + " = " + next + ";");
-    scopes.close();
-    code_.close();
+    if (braces) {
+      scopes.close();
+      code_.close();
+    }
     return;
   }
 }
@@ -194,7 +208,7 @@ void Emitter::statement(const Op& op) {
   }
   if (op.is(thread_while)) return while_statement(op);
   if (op.is(thread_if)) return if_statement(op);
-  if (op.is(thread_foreach)) return foreach(op);
+  if (op.is(thread_foreach)) return foreach (op);
   declare_before(op);
   if (op.is(thread_fork)) return fork(op);
   if (op.name().starts_with("mem.")) return memory(op);
@@ -202,7 +216,8 @@ void Emitter::statement(const Op& op) {
     if (!op.result()->unused()) define(op, arith(op));
     return;
   }
-  throw Error(Exit::program, op.loc(), "the backend 'openmp' has no meaning for the op " + op.name());
+  throw Error(Exit::program, op.loc(),
+              "the backend 'openmp' has no meaning for the op " + op.name());
 }
 
 // --- if -----------------------------------------------------------------------------------------
@@ -355,9 +370,8 @@ void Emitter::while_statement(const Op& op) {
   }
   std::set<const Variable*> tested;
   reads(end.operand(0), tested);
-  const bool tests_outside = std::none_of(tested.begin(), tested.end(), [&](const Variable* v) {
-    return v->home == &op.body(0);
-  });
+  const bool tests_outside = std::none_of(
+      tested.begin(), tested.end(), [&](const Variable* v) { return v->home == &op.body(0); });
   const bool body_is_empty = last.is(thread_yield) && is_silent(op.body(1), last) && repeats_alone;
   if (leaves_alone && enters_alone && body_is_empty && (tests_outside || level().forks)) {
     code_.open("do {" + note);

@@ -19,8 +19,8 @@ std::vector<std::string> ids_of(const Pipeline& p) {
 
 }  // namespace
 
-void apply_overrides(Pipeline& p, const Overrides& overrides, const std::set<std::string>& parameters,
-                     SourceManager& sources) {
+void apply_overrides(Pipeline& p, const Overrides& overrides,
+                     const std::set<std::string>& parameters, SourceManager& sources) {
   for (const std::string& item : overrides.set) {
     const std::size_t eq = item.find('=');
     if (eq == std::string::npos) usage(fmt::format("--set {}: expected KEY=VALUE", item));
@@ -45,8 +45,9 @@ void apply_overrides(Pipeline& p, const Overrides& overrides, const std::set<std
     if (entry == p.entries.end()) {
       std::vector<std::string> known = ids_of(p);
       known.insert(known.end(), parameters.begin(), parameters.end());
-      usage(fmt::format("--set {}: there is no {} '{}'{}", item, owner.empty() ? "parameter" : "pass with id",
-                        owner.empty() ? key : owner, did_you_mean(owner.empty() ? key : owner, known)));
+      usage(fmt::format("--set {}: there is no {} '{}'{}", item,
+                        owner.empty() ? "parameter" : "pass with id", owner.empty() ? key : owner,
+                        did_you_mean(owner.empty() ? key : owner, known)));
     }
     entry->settings[option] = setting;
   }
@@ -55,7 +56,8 @@ void apply_overrides(Pipeline& p, const Overrides& overrides, const std::set<std
       const auto entry = std::find_if(p.entries.begin(), p.entries.end(),
                                       [&](const PassEntry& e) { return e.id == id; });
       if (entry == p.entries.end())
-        usage(fmt::format("{} {}: there is no pass with id '{}'{}", flag, id, id, did_you_mean(id, ids_of(p))));
+        usage(fmt::format("{} {}: there is no pass with id '{}'{}", flag, id, id,
+                          did_you_mean(id, ids_of(p))));
       entry->disabled = disabled;
     }
   };
@@ -63,8 +65,9 @@ void apply_overrides(Pipeline& p, const Overrides& overrides, const std::set<std
   toggle(overrides.enable, false, "--enable");
 }
 
-std::optional<Pipeline> pipeline_of_passes(const std::vector<std::string>& items, const Overrides& overrides,
-                                           SourceManager& sources, Diagnostics& diagnostics) {
+std::optional<Pipeline> pipeline_of_passes(const std::vector<std::string>& items,
+                                           const Overrides& overrides, SourceManager& sources,
+                                           Diagnostics& diagnostics) {
   Pipeline p;
   p.name = "command line";
   std::map<std::string, unsigned> uses;
@@ -78,7 +81,8 @@ std::optional<Pipeline> pipeline_of_passes(const std::vector<std::string>& items
     entry.id = n == 1 ? entry.pass : fmt::format("{}#{}", entry.pass, n);
     if (brace != std::string::npos) {
       if (item.back() != '}') {
-        diagnostics.error({id, 1, static_cast<std::uint32_t>(brace + 1), 1}, "expected NAME{key=value,..}");
+        diagnostics.error({id, 1, static_cast<std::uint32_t>(brace + 1), 1},
+                          "expected NAME{key=value,..}");
         continue;
       }
       const std::string list = item.substr(brace + 1, item.size() - brace - 2);
@@ -86,7 +90,8 @@ std::optional<Pipeline> pipeline_of_passes(const std::vector<std::string>& items
         const std::size_t end = std::min(list.find(',', begin), list.size());
         const std::string pair = list.substr(begin, end - begin);
         const std::size_t eq = pair.find('=');
-        const Loc loc{id, 1, static_cast<std::uint32_t>(brace + 2 + begin), static_cast<std::uint32_t>(pair.size())};
+        const Loc loc{id, 1, static_cast<std::uint32_t>(brace + 2 + begin),
+                      static_cast<std::uint32_t>(pair.size())};
         if (eq == std::string::npos)
           diagnostics.error(loc, "expected key=value");
         else
@@ -103,7 +108,8 @@ std::optional<Pipeline> pipeline_of_passes(const std::vector<std::string>& items
 
 std::map<std::string, fs::path> shipped_pipelines() {
   std::map<std::string, fs::path> out;
-  const fs::path dir = (executable_path().parent_path() / "../share/revet/pipelines").lexically_normal();
+  const fs::path dir =
+      (executable_path().parent_path() / "../share/revet/pipelines").lexically_normal();
   std::error_code ec;
   for (fs::directory_iterator it(dir, ec), end; !ec && it != end; it.increment(ec))
     if (it->path().extension() == ".toml") out[it->path().stem().string()] = it->path();
@@ -117,8 +123,10 @@ fs::path find_pipeline(const std::string& name) {
   if (it != shipped.end()) return it->second;
   std::vector<std::string> known;
   for (const auto& [n, path] : shipped) known.push_back(n);
-  throw Error(Exit::usage, fmt::format("there is no shipped pipeline '{}'{}; a file needs a '/' or ends in .toml",
-                                       name, did_you_mean(name, known)));
+  throw Error(
+      Exit::usage,
+      fmt::format("there is no shipped pipeline '{}'{}; a file needs a '/' or ends in .toml", name,
+                  did_you_mean(name, known)));
 }
 
 }  // namespace revet

@@ -26,7 +26,8 @@ std::size_t count_ops(const Module& module) {
 }
 
 bool lists(const std::vector<std::string>& ids, const std::string& id) {
-  return std::any_of(ids.begin(), ids.end(), [&](const std::string& s) { return s == id || s == "all"; });
+  return std::any_of(ids.begin(), ids.end(),
+                     [&](const std::string& s) { return s == id || s == "all"; });
 }
 
 void require_id(const Pipeline& pipeline, const std::string& id, const char* flag) {
@@ -36,14 +37,19 @@ void require_id(const Pipeline& pipeline, const std::string& id, const char* fla
     if (e.id == id) return;
     known.push_back(e.id);
   }
-  throw Error(Exit::usage, fmt::format("{} {}: there is no pass with id '{}'{}", flag, id, id, did_you_mean(id, known)));
+  throw Error(Exit::usage, fmt::format("{} {}: there is no pass with id '{}'{}", flag, id, id,
+                                       did_you_mean(id, known)));
 }
 
 class Runner {
  public:
   Runner(Module& module, const Pipeline& pipeline, Plugins& plugins, const RunOptions& options,
          Diagnostics& diagnostics)
-      : module_(module), pipeline_(pipeline), plugins_(plugins), options_(options), diagnostics_(diagnostics) {}
+      : module_(module),
+        pipeline_(pipeline),
+        plugins_(plugins),
+        options_(options),
+        diagnostics_(diagnostics) {}
 
   PipelineReport run() {
     for (const std::string& id : options_.dump_after) require_id(pipeline_, id, "--dump-after");
@@ -100,12 +106,14 @@ class Runner {
     if (diagnostics_.error_count() > errors_before)
       throw Error(Exit::program, entry.loc, fmt::format("pass '{}' reported an error", entry.id));
     if (result.outcome == PassResult::failed)
-      throw Error(Exit::program, entry.loc, fmt::format("pass '{}' failed: {}", entry.id, result.reason));
+      throw Error(Exit::program, entry.loc,
+                  fmt::format("pass '{}' failed: {}", entry.id, result.reason));
     row.changed = result.outcome == PassResult::changed;
     const bool differs = hash_of(module_) != hash_before;
     if (row.changed != differs)
-      throw InternalError(fmt::format("pass '{}' said that the module is {}, but it is {}", entry.id,
-                                      row.changed ? "changed" : "unchanged", differs ? "changed" : "unchanged"));
+      throw InternalError(fmt::format("pass '{}' said that the module is {}, but it is {}",
+                                      entry.id, row.changed ? "changed" : "unchanged",
+                                      differs ? "changed" : "unchanged"));
     row.ops_after = count_ops(module_);
     row.statistics = std::move(context.statistics);
     report_.passes.push_back(std::move(row));
@@ -118,7 +126,8 @@ class Runner {
 
   PassResult call(const PassInfo& info, const PassEntry& entry, PassContext& context) {
     const auto blame = [&](const std::string& what) {
-      return InternalError(fmt::format("pass '{}' of {} threw: {}", entry.id, plugins_.origin("pass:" + entry.pass), what));
+      return InternalError(fmt::format("pass '{}' of {} threw: {}", entry.id,
+                                       plugins_.origin("pass:" + entry.pass), what));
     };
     try {
       return info.run(module_, context);
@@ -152,7 +161,8 @@ class Runner {
       Report report(diagnostics_);
       property->verify(module_, report);
       if (report.failed)
-        throw InternalError(fmt::format("property '{}' does not hold after pass '{}'", name, entry.id));
+        throw InternalError(
+            fmt::format("property '{}' does not hold after pass '{}'", name, entry.id));
     }
     report_.verify_seconds += seconds_since(start);
   }
@@ -169,8 +179,8 @@ class Runner {
 
 }  // namespace
 
-PipelineReport run_pipeline(Module& module, const Pipeline& pipeline, Plugins& plugins, const RunOptions& options,
-                            Diagnostics& diagnostics) {
+PipelineReport run_pipeline(Module& module, const Pipeline& pipeline, Plugins& plugins,
+                            const RunOptions& options, Diagnostics& diagnostics) {
   return Runner(module, pipeline, plugins, options, diagnostics).run();
 }
 
@@ -181,7 +191,8 @@ std::string time_table(const PipelineReport& report, bool json) {
     nlohmann::json j;
     j["schema"] = 1;
     j["rows"] = nlohmann::json::array();
-    for (const PassReport& row : report.passes) j["rows"].push_back({{"id", row.id}, {"seconds", row.seconds}});
+    for (const PassReport& row : report.passes)
+      j["rows"].push_back({{"id", row.id}, {"seconds", row.seconds}});
     j["rows"].push_back({{"id", "(verify)"}, {"seconds", report.verify_seconds}});
     j["total"] = total;
     return j.dump() + "\n";
@@ -199,8 +210,8 @@ std::string time_table(const PipelineReport& report, bool json) {
 std::string statistics_table(const PipelineReport& report) {
   std::string out;
   for (const PassReport& row : report.passes) {
-    out += fmt::format("{}: {}, ops {} -> {}\n", row.id, row.changed ? "changed" : "unchanged", row.ops_before,
-                       row.ops_after);
+    out += fmt::format("{}: {}, ops {} -> {}\n", row.id, row.changed ? "changed" : "unchanged",
+                       row.ops_before, row.ops_after);
     for (const auto& [name, n] : row.statistics) out += fmt::format("{:>12}  {}\n", n, name);
   }
   return out;

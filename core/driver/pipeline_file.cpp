@@ -1,9 +1,9 @@
 /// Reads pipeline files. TOML++ gives every key and value its place, so that each error shows it.
 #include <fmt/format.h>
+#include <toml++/toml.h>
 
 #include <algorithm>
 #include <set>
-#include <toml++/toml.h>
 
 #include "../launch/data.hpp"
 #include "overrides.hpp"
@@ -16,9 +16,9 @@ namespace {
 const std::vector<std::string> top_keys = {"name",     "summary", "include", "plugins", "machine",
                                            "strategy", "param",   "backend", "search",  "sketch"};
 /// Verbs of combinators that are not built into this version.
-const std::vector<std::string> verbs = {"first-of", "try", "repeat", "times", "normalize", "if",
-                                        "not",      "one", "all",    "some",  "at",        "check",
-                                        "dump",     "note", "any-of", "search", "reach"};
+const std::vector<std::string> verbs = {
+    "first-of", "try", "repeat", "times", "normalize", "if",     "not",    "one",  "all",
+    "some",     "at",  "check",  "dump",  "note",      "any-of", "search", "reach"};
 
 struct Strategy {
   const toml::array* body;
@@ -38,7 +38,8 @@ class Reader {
     apply_parameter_overrides();
     const auto main = strategies_.find("main");
     if (main == strategies_.end())
-      diagnostics_.error({intern_file(file.string()), 1, 1, 1}, "the pipeline has no strategy 'main'");
+      diagnostics_.error({intern_file(file.string()), 1, 1, 1},
+                         "the pipeline has no strategy 'main'");
     else
       expand(*main->second.body);
     for (auto& [key, setting] : pipeline_.backend_settings) substitute(setting);
@@ -48,10 +49,12 @@ class Reader {
 
  private:
   Loc loc_of(const toml::source_region& region) const {
-    const std::uint32_t length = region.begin.line == region.end.line && region.end.column > region.begin.column
-                                     ? region.end.column - region.begin.column
-                                     : 1;
-    return {intern_file(region.path ? *region.path : ""), region.begin.line, region.begin.column, length};
+    const std::uint32_t length =
+        region.begin.line == region.end.line && region.end.column > region.begin.column
+            ? region.end.column - region.begin.column
+            : 1;
+    return {intern_file(region.path ? *region.path : ""), region.begin.line, region.begin.column,
+            length};
   }
   Loc loc_of(const toml::node& node) const { return loc_of(node.source()); }
   Loc loc_of(const toml::key& key) const { return loc_of(key.source()); }
@@ -77,7 +80,8 @@ class Reader {
 
   void unknown(const toml::key& key, const std::vector<std::string>& known, const char* where) {
     const std::string name(key.str());
-    diagnostics_.error(loc_of(key), fmt::format("unknown key '{}' {}{}", name, where, did_you_mean(name, known)));
+    diagnostics_.error(
+        loc_of(key), fmt::format("unknown key '{}' {}{}", name, where, did_you_mean(name, known)));
   }
 
   void wrong_type(const toml::node& node, const char* what, const char* expected) {
@@ -133,7 +137,8 @@ class Reader {
       if (std::find(top_keys.begin(), top_keys.end(), name) == top_keys.end()) {
         unknown(key, top_keys, "in a pipeline file");
       } else if (name == "search" || name == "sketch") {
-        diagnostics_.error(loc_of(key), fmt::format("'{}' is reserved and has no meaning yet", name));
+        diagnostics_.error(loc_of(key),
+                           fmt::format("'{}' is reserved and has no meaning yet", name));
       } else if (name == "name" || name == "summary") {
         const auto s = text(node, name.c_str());
         if (s && outermost) (name == "name" ? pipeline_.name : pipeline_.summary) = *s;
@@ -151,7 +156,8 @@ class Reader {
       }
     }
     if (const toml::node* include = top.get("include"))
-      for (const auto& [path, loc] : text_list(*include, "include")) include_file(file.parent_path() / path, loc);
+      for (const auto& [path, loc] : text_list(*include, "include"))
+        include_file(file.parent_path() / path, loc);
   }
 
   void include_file(const fs::path& file, Loc loc) {
@@ -160,7 +166,8 @@ class Reader {
     if (const toml::table* table = parse(path, loc)) read_file(*table, path, false);
   }
 
-  void read_settings(const toml::node& node, const char* what, std::map<std::string, Setting>& out) {
+  void read_settings(const toml::node& node, const char* what,
+                     std::map<std::string, Setting>& out) {
     const toml::table* table = node.as_table();
     if (!table) return wrong_type(node, what, "a table");
     for (auto&& [key, value] : *table)
@@ -187,9 +194,11 @@ class Reader {
     const auto [it, fresh] = names_.try_emplace(name, loc);
     if (fresh) return true;
     if (it->second.file == loc.file)
-      diagnostics_.error(loc, fmt::format("'{}' is defined twice", name)).note(it->second, "first defined here");
+      diagnostics_.error(loc, fmt::format("'{}' is defined twice", name))
+          .note(it->second, "first defined here");
     else
-      diagnostics_.note(it->second, fmt::format("'{}' replaces the one of {}", name, file_name(loc.file)));
+      diagnostics_.note(it->second,
+                        fmt::format("'{}' replaces the one of {}", name, file_name(loc.file)));
     return false;
   }
 
@@ -215,7 +224,8 @@ class Reader {
           }
         }
         if (!spec->contains("default"))
-          diagnostics_.error(loc_of(key), fmt::format("parameter '{}' needs a default, as in default = 4", name));
+          diagnostics_.error(
+              loc_of(key), fmt::format("parameter '{}' needs a default, as in default = 4", name));
       } else if (auto s = scalar(value, "a parameter")) {
         parameter.value = std::move(*s);
       }
@@ -230,7 +240,8 @@ class Reader {
   };
 
   void check_value(const std::string& name, const Parameter& p, const Setting& s) {
-    if (p.values.empty() || std::find(p.values.begin(), p.values.end(), s.value) != p.values.end()) return;
+    if (p.values.empty() || std::find(p.values.begin(), p.values.end(), s.value) != p.values.end())
+      return;
     diagnostics_.error(s.loc, fmt::format("parameter '{}' is one of {}, not {}", name,
                                           fmt::join(p.values, ", "), s.value));
   }
@@ -277,7 +288,8 @@ class Reader {
     }
     std::vector<std::string> known;
     for (const auto& [k, v] : parameters_) known.push_back(k);
-    diagnostics_.error(s.loc, fmt::format("there is no parameter '{}'{}", name, did_you_mean(name, known)));
+    diagnostics_.error(
+        s.loc, fmt::format("there is no parameter '{}'{}", name, did_you_mean(name, known)));
   }
 
   void expand(const toml::array& list) {
@@ -302,7 +314,8 @@ class Reader {
     if (it == strategies_.end()) {
       std::vector<std::string> known;
       for (const auto& [k, v] : strategies_) known.push_back(k);
-      diagnostics_.error(loc, fmt::format("there is no strategy '{}'{}", name, did_you_mean(name, known)));
+      diagnostics_.error(
+          loc, fmt::format("there is no strategy '{}'{}", name, did_you_mean(name, known)));
       return;
     }
     if (std::find(active_.begin(), active_.end(), name) != active_.end()) {
@@ -319,13 +332,16 @@ class Reader {
     if (!pass) {
       for (auto&& [key, value] : table) {
         if (std::find(verbs.begin(), verbs.end(), key.str()) != verbs.end()) {
-          diagnostics_.error(loc_of(key), fmt::format("the combinator '{}' is not available in this version; "
-                                                      "strategies are flat lists of passes", key.str()));
+          diagnostics_.error(loc_of(key),
+                             fmt::format("the combinator '{}' is not available in this version; "
+                                         "strategies are flat lists of passes",
+                                         key.str()));
           return;
         }
       }
       if (table.empty()) {
-        diagnostics_.error(loc_of(static_cast<const toml::node&>(table)), "an entry needs a key 'pass'");
+        diagnostics_.error(loc_of(static_cast<const toml::node&>(table)),
+                           "an entry needs a key 'pass'");
         return;
       }
       for (auto&& [key, value] : table) {
@@ -354,8 +370,8 @@ class Reader {
     add(*name, id, loc_of(*pass), std::move(settings), disabled);
   }
 
-  void add(const std::string& pass, const std::string& id, Loc loc, std::map<std::string, Setting> settings = {},
-           bool disabled = false) {
+  void add(const std::string& pass, const std::string& id, Loc loc,
+           std::map<std::string, Setting> settings = {}, bool disabled = false) {
     PassEntry entry;
     const unsigned n = ++uses_[id];
     entry.id = n == 1 ? id : fmt::format("{}#{}", id, n);
@@ -365,7 +381,8 @@ class Reader {
     entry.disabled = disabled;
     for (const PassEntry& other : pipeline_.entries)
       if (other.id == entry.id)
-        diagnostics_.error(loc, fmt::format("id '{}' is used twice", entry.id)).note(other.loc, "first used here");
+        diagnostics_.error(loc, fmt::format("id '{}' is used twice", entry.id))
+            .note(other.loc, "first used here");
     pipeline_.entries.push_back(std::move(entry));
   }
 
@@ -380,8 +397,8 @@ class Reader {
   std::map<std::string, unsigned> uses_;
   std::set<std::string> included_;
   std::vector<std::string> active_;
-  friend std::optional<Pipeline> revet::load_pipeline(const fs::path&, const Overrides&, SourceManager&,
-                                                      Diagnostics&);
+  friend std::optional<Pipeline> revet::load_pipeline(const fs::path&, const Overrides&,
+                                                      SourceManager&, Diagnostics&);
 };
 
 }  // namespace

@@ -18,7 +18,8 @@ const std::vector<Command>& commands() {
        "Runs a pipeline and writes emitted source or IR", compile_command},
       {"run", "FILE.rvt|FILE.rir -p PIPELINE --data DIR [--out DIR] [--check DIR]",
        "Compiles and runs a program on data", run_command},
-      {"opt", "FILE.rir [-p PIPELINE] [--pass NAME[{k=v,..}]].. [-o PATH]", "Runs passes on IR", opt_command},
+      {"opt", "FILE.rir [-p PIPELINE] [--pass NAME[{k=v,..}]].. [-o PATH]", "Runs passes on IR",
+       opt_command},
       {"check", "FILE.rvt", "Reports the errors of a program", check_command},
       {"pipeline", "FILE|NAME", "Prints a pipeline, fully resolved", pipeline_command},
       {"passes", "[NAME]", "Lists passes, or describes one", list_command},
@@ -31,7 +32,8 @@ const std::vector<Command>& commands() {
 }
 
 po::variables_map parse_options(const Command& command, const std::vector<std::string>& words,
-                                po::options_description own, const po::positional_options_description& positional,
+                                po::options_description own,
+                                const po::positional_options_description& positional,
                                 Common& common) {
   po::options_description visible;
   if (!own.options().empty()) visible.add(own);
@@ -42,7 +44,8 @@ po::variables_map parse_options(const Command& command, const std::vector<std::s
   const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
   po::variables_map values;
   try {
-    po::store(po::command_line_parser(words).options(all).positional(positional).style(style).run(), values);
+    po::store(po::command_line_parser(words).options(all).positional(positional).style(style).run(),
+              values);
     if (values.count("help") != 0) {
       std::ostringstream text;
       text << "Usage: revet " << command.name << ' ' << command.synopsis << "\n\n"
@@ -55,10 +58,12 @@ po::variables_map parse_options(const Command& command, const std::vector<std::s
   } catch (const po::unknown_option& e) {
     std::vector<std::string> known;
     for (const auto& option : visible.options()) known.push_back("--" + option->long_name());
-    throw Error(Exit::usage, fmt::format("revet {} has no option '{}'{}", command.name, e.get_option_name(),
-                                         did_you_mean(e.get_option_name(), known)));
+    throw Error(Exit::usage,
+                fmt::format("revet {} has no option '{}'{}", command.name, e.get_option_name(),
+                            did_you_mean(e.get_option_name(), known)));
   } catch (const po::too_many_positional_options_error&) {
-    throw Error(Exit::usage, fmt::format("too many arguments; usage: revet {} {}", command.name, command.synopsis));
+    throw Error(Exit::usage, fmt::format("too many arguments; usage: revet {} {}", command.name,
+                                         command.synopsis));
   } catch (const po::error& e) {
     throw Error(Exit::usage, fmt::format("{}; see revet {} --help", e.what(), command.name));
   }
@@ -75,7 +80,8 @@ po::positional_options_description one_input() {
 
 std::string required_input(const Command& command, const po::variables_map& values) {
   if (values.count("input") == 0)
-    throw Error(Exit::usage, fmt::format("an input file is missing; usage: revet {} {}", command.name, command.synopsis));
+    throw Error(Exit::usage, fmt::format("an input file is missing; usage: revet {} {}",
+                                         command.name, command.synopsis));
   return values["input"].as<std::vector<std::string>>()[0];
 }
 
@@ -87,34 +93,43 @@ void compile_command(const Command& command, const std::vector<std::string>& wor
   std::string output = "-";
   std::string emit;
   po::options_description own("Options");
-  own.add_options()("pipeline,p", po::value(&pipeline_name)->value_name("PIPELINE"), "shipped pipeline or file")(
-      "output,o", po::value(&output)->value_name("PATH"), "file to write (default: -, stdout)")(
+  own.add_options()("pipeline,p", po::value(&pipeline_name)->value_name("PIPELINE"),
+                    "shipped pipeline or file")("output,o", po::value(&output)->value_name("PATH"),
+                                                "file to write (default: -, stdout)")(
       "emit", po::value(&emit)->value_name("WHAT"),
       "rir (the module after the passes) or source; default: source where the backend emits it");
   const po::variables_map values = parse_options(command, words, own, one_input(), common);
   const std::string input = required_input(command, values);
   if (pipeline_name.empty()) throw Error(Exit::usage, "a pipeline is missing: -p PIPELINE");
   if (!emit.empty() && emit != "rir" && emit != "source")
-    throw Error(Exit::usage, fmt::format("--emit is one of rir, source, not '{}'{}", emit, did_you_mean(emit, {"rir", "source"})));
+    throw Error(Exit::usage, fmt::format("--emit is one of rir, source, not '{}'{}", emit,
+                                         did_you_mean(emit, {"rir", "source"})));
   in_session(common, [&](Session& session) {
     Program program = session.load_program(input);
     const Pipeline pipeline = session.load_pipeline(pipeline_name, program);
     session.run_passes(*program.module, pipeline);
-    const BackendInfo* backend = pipeline.backend.empty() ? nullptr : session.plugins().backend(pipeline.backend);
+    const BackendInfo* backend =
+        pipeline.backend.empty() ? nullptr : session.plugins().backend(pipeline.backend);
     const bool can_emit = backend && backend->emit;
     if (emit == "source" && !can_emit)
-      throw Error(Exit::usage, fmt::format("pipeline '{}' has no backend that emits source", pipeline.name));
+      throw Error(Exit::usage,
+                  fmt::format("pipeline '{}' has no backend that emits source", pipeline.name));
     if (emit == "rir" || !can_emit) return answer_to(output, print(*program.module));
     const fs::path path = output == "-" ? fs::path(program.name) : fs::path(output);
-    BackendContext context{pipeline.backend_options, session.diagnostics, program.name,
-                           path.stem().string() + ".h", 1, common.verbose};
+    BackendContext context{pipeline.backend_options,
+                           session.diagnostics,
+                           program.name,
+                           path.stem().string() + ".h",
+                           1,
+                           common.verbose};
     const std::vector<EmittedFile> files = backend->emit(*program.module, context);
     session.flush();
     if (output == "-") return answer(files[0].text);
     for (std::size_t i = 1; i < files.size(); ++i) {
       fs::path side = path;
       side.replace_extension(files[i].extension);
-      if (side == path) throw Error(Exit::usage, fmt::format("-o {} is also the name of the header", output));
+      if (side == path)
+        throw Error(Exit::usage, fmt::format("-o {} is also the name of the header", output));
       write_file(side, files[i].text);
     }
     write_file(path, files[0].text);
@@ -128,9 +143,11 @@ void opt_command(const Command& command, const std::vector<std::string>& words) 
   std::vector<std::string> passes;
   bool no_locations = false;
   po::options_description own("Options");
-  own.add_options()("pipeline,p", po::value(&pipeline_name)->value_name("PIPELINE"), "run the passes of a pipeline")(
-      "pass", po::value(&passes)->composing()->value_name("NAME[{k=v,..}]"), "then run that pass (repeatable)")(
-      "output,o", po::value(&output)->value_name("PATH"), "file to write (default: -, stdout)")(
+  own.add_options()("pipeline,p", po::value(&pipeline_name)->value_name("PIPELINE"),
+                    "run the passes of a pipeline")(
+      "pass", po::value(&passes)->composing()->value_name("NAME[{k=v,..}]"),
+      "then run that pass (repeatable)")("output,o", po::value(&output)->value_name("PATH"),
+                                         "file to write (default: -, stdout)")(
       "no-locations", po::bool_switch(&no_locations), "leave out loc(..)");
   const po::variables_map values = parse_options(command, words, own, one_input(), common);
   in_session(common, [&](Session& session) {
@@ -153,7 +170,8 @@ void opt_command(const Command& command, const std::vector<std::string>& words) 
 
 void check_command(const Command& command, const std::vector<std::string>& words) {
   Common common;
-  const po::variables_map values = parse_options(command, words, po::options_description(), one_input(), common);
+  const po::variables_map values =
+      parse_options(command, words, po::options_description(), one_input(), common);
   in_session(common, [&](Session& session) {
     session.load_program(required_input(command, values));
     session.flush();
@@ -162,7 +180,8 @@ void check_command(const Command& command, const std::vector<std::string>& words
 
 void pipeline_command(const Command& command, const std::vector<std::string>& words) {
   Common common;
-  const po::variables_map values = parse_options(command, words, po::options_description(), one_input(), common);
+  const po::variables_map values =
+      parse_options(command, words, po::options_description(), one_input(), common);
   in_session(common, [&](Session& session) {
     Program program;
     program.module = std::make_unique<Module>();

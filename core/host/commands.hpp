@@ -23,7 +23,8 @@ const std::vector<Command>& commands();
 /// Parses `words` for a command whose own options are `own`; unknown options are errors with the
 /// nearest name, --help prints and ends the run.
 po::variables_map parse_options(const Command& command, const std::vector<std::string>& words,
-                                po::options_description own, const po::positional_options_description& positional,
+                                po::options_description own,
+                                const po::positional_options_description& positional,
                                 Common& common);
 
 void compile_command(const Command& command, const std::vector<std::string>& words);

@@ -22,7 +22,11 @@ std::string table(const std::vector<std::pair<std::string, std::string>>& rows) 
 ordered_json options_json(const OptionTable& options) {
   ordered_json out = ordered_json::array();
   for (const OptionSpec& o : options)
-    out.push_back({{"name", o.name}, {"default", o.fallback}, {"accepts", describe(o)}, {"help", o.help}, {"flag", o.flag}});
+    out.push_back({{"name", o.name},
+                   {"default", o.fallback},
+                   {"accepts", describe(o)},
+                   {"help", o.help},
+                   {"flag", o.flag}});
   return out;
 }
 
@@ -30,13 +34,16 @@ std::string options_text(const OptionTable& options) {
   if (options.empty()) return "It has no options.\n";
   std::string out = "Options:\n";
   for (const OptionSpec& o : options)
-    out += fmt::format("  {}{}\n      {} ({})\n", o.name, o.flag ? fmt::format(" (also --{} V of `revet run`)", o.name) : "",
-                       o.help, describe(o));
+    out += fmt::format("  {}{}\n      {} ({})\n", o.name,
+                       o.flag ? fmt::format(" (also --{} V of `revet run`)", o.name) : "", o.help,
+                       describe(o));
   return out;
 }
 
-[[noreturn]] void unknown(const char* what, const std::string& name, const std::vector<std::string>& known) {
-  throw Error(Exit::usage, fmt::format("there is no {} '{}'{}", what, name, did_you_mean(name, known)));
+[[noreturn]] void unknown(const char* what, const std::string& name,
+                          const std::vector<std::string>& known) {
+  throw Error(Exit::usage,
+              fmt::format("there is no {} '{}'{}", what, name, did_you_mean(name, known)));
 }
 
 std::string join(const std::vector<std::string>& list) {
@@ -50,17 +57,29 @@ void list_passes(Session& s, const std::string& name) {
     if (!p) unknown("pass", name, names);
     const std::string origin = s.plugins().origin("pass:" + name);
     if (s.common.json)
-      return answer(ordered_json{{"name", p->id}, {"summary", p->summary}, {"input", level_name(p->input)}, {"output", level_name(p->output)}, {"requires", p->requires_}, {"establishes", p->establishes}, {"invalidates", p->invalidates}, {"plugin", origin}, {"options", options_json(p->options)}}.dump(2) + "\n");
-    return answer(fmt::format("{}: {}\nLevel: {} -> {}\nRequires {}; establishes {}; invalidates {}.\nPlugin: {}\n{}",
-                              p->id, p->summary, level_name(p->input), level_name(p->output), join(p->requires_),
-                              join(p->establishes), join(p->invalidates), origin, options_text(p->options)));
+      return answer(ordered_json{{"name", p->id},
+                                 {"summary", p->summary},
+                                 {"input", level_name(p->input)},
+                                 {"output", level_name(p->output)},
+                                 {"requires", p->requires_},
+                                 {"establishes", p->establishes},
+                                 {"invalidates", p->invalidates},
+                                 {"plugin", origin},
+                                 {"options", options_json(p->options)}}
+                        .dump(2) +
+                    "\n");
+    return answer(fmt::format(
+        "{}: {}\nLevel: {} -> {}\nRequires {}; establishes {}; invalidates {}.\nPlugin: {}\n{}",
+        p->id, p->summary, level_name(p->input), level_name(p->output), join(p->requires_),
+        join(p->establishes), join(p->invalidates), origin, options_text(p->options)));
   }
   std::vector<std::pair<std::string, std::string>> rows;
   ordered_json j = ordered_json::array();
   for (const std::string& n : names) {
     const PassInfo* p = s.plugins().pass(n);
     rows.emplace_back(n, p->summary);
-    j.push_back({{"name", n}, {"summary", p->summary}, {"plugin", s.plugins().origin("pass:" + n)}});
+    j.push_back(
+        {{"name", n}, {"summary", p->summary}, {"plugin", s.plugins().origin("pass:" + n)}});
   }
   answer(s.common.json ? j.dump(2) + "\n" : table(rows));
 }
@@ -72,17 +91,28 @@ void list_backends(Session& s, const std::string& name) {
     if (!b) unknown("backend", name, names);
     const std::string origin = s.plugins().origin("backend:" + name);
     if (s.common.json)
-      return answer(ordered_json{{"name", b->name}, {"summary", b->summary}, {"input", level_name(b->input)}, {"requires", b->requires_}, {"emits", static_cast<bool>(b->emit)}, {"runs", static_cast<bool>(b->run)}, {"plugin", origin}, {"options", options_json(b->options)}}.dump(2) + "\n");
-    return answer(fmt::format("{}: {}\nLevel: {}\nRequires {}.\nEmits source: {}; runs programs: {}\nPlugin: {}\n{}", b->name,
-                              b->summary, level_name(b->input), join(b->requires_), b->emit ? "yes" : "no",
-                              b->run ? "yes" : "no", origin, options_text(b->options)));
+      return answer(ordered_json{{"name", b->name},
+                                 {"summary", b->summary},
+                                 {"input", level_name(b->input)},
+                                 {"requires", b->requires_},
+                                 {"emits", static_cast<bool>(b->emit)},
+                                 {"runs", static_cast<bool>(b->run)},
+                                 {"plugin", origin},
+                                 {"options", options_json(b->options)}}
+                        .dump(2) +
+                    "\n");
+    return answer(fmt::format(
+        "{}: {}\nLevel: {}\nRequires {}.\nEmits source: {}; runs programs: {}\nPlugin: {}\n{}",
+        b->name, b->summary, level_name(b->input), join(b->requires_), b->emit ? "yes" : "no",
+        b->run ? "yes" : "no", origin, options_text(b->options)));
   }
   std::vector<std::pair<std::string, std::string>> rows;
   ordered_json j = ordered_json::array();
   for (const std::string& n : names) {
     const BackendInfo* b = s.plugins().backend(n);
     rows.emplace_back(n, b->summary);
-    j.push_back({{"name", n}, {"summary", b->summary}, {"plugin", s.plugins().origin("backend:" + n)}});
+    j.push_back(
+        {{"name", n}, {"summary", b->summary}, {"plugin", s.plugins().origin("backend:" + n)}});
   }
   answer(s.common.json ? j.dump(2) + "\n" : table(rows));
 }
@@ -113,25 +143,43 @@ void list_ops(Session& s, const std::string& name) {
   for (const OpInfo* op : OpRegistry::get().all()) {
     names.push_back(op->name);
     rows.emplace_back(op->name, op->summary);
-    j.push_back({{"name", op->name}, {"summary", op->summary}, {"level", level_name(op->level)}, {"origin", OpRegistry::get().origin(op->name)}});
+    j.push_back({{"name", op->name},
+                 {"summary", op->summary},
+                 {"level", level_name(op->level)},
+                 {"origin", OpRegistry::get().origin(op->name)}});
   }
   if (name.empty()) return answer(s.common.json ? j.dump(2) + "\n" : table(rows));
   const OpInfo* op = OpRegistry::get().find(name);
   if (!op) unknown("op", name, names);
   ordered_json attrs = ordered_json::array();
-  std::string text = fmt::format("{}: {}\nLevel: {}\nOperands: {}{}\nResults: {}{}\nRegions: {}\nSuccessors: {}\n", op->name,
-                                 op->summary, level_name(op->level), count_text(op->operands),
-                                 op->operand_help.empty() ? "" : fmt::format(" ({})", op->operand_help),
-                                 count_text(op->results), op->result_help.empty() ? "" : fmt::format(" ({})", op->result_help),
-                                 count_text(op->regions), count_text(op->successors));
+  std::string text = fmt::format(
+      "{}: {}\nLevel: {}\nOperands: {}{}\nResults: {}{}\nRegions: {}\nSuccessors: {}\n", op->name,
+      op->summary, level_name(op->level), count_text(op->operands),
+      op->operand_help.empty() ? "" : fmt::format(" ({})", op->operand_help),
+      count_text(op->results), op->result_help.empty() ? "" : fmt::format(" ({})", op->result_help),
+      count_text(op->regions), count_text(op->successors));
   for (const AttrSpec& a : op->attrs) {
-    text += fmt::format("Attribute {}: {}{}; {}\n", a.name, kind_text(a.kind), a.required ? ", required" : "", a.help);
-    attrs.push_back({{"name", a.name}, {"kind", kind_text(a.kind)}, {"required", a.required}, {"help", a.help}});
+    text += fmt::format("Attribute {}: {}{}; {}\n", a.name, kind_text(a.kind),
+                        a.required ? ", required" : "", a.help);
+    attrs.push_back({{"name", a.name},
+                     {"kind", kind_text(a.kind)},
+                     {"required", a.required},
+                     {"help", a.help}});
   }
   if (op->terminator) text += "Ends a block.\n";
-  if (!op->effects) text += "Its effects are not declared: it is treated as reading and writing everything.\n";
+  if (!op->effects)
+    text += "Its effects are not declared: it is treated as reading and writing everything.\n";
   if (!s.common.json) return answer(text);
-  answer(ordered_json{{"name", op->name}, {"summary", op->summary}, {"level", level_name(op->level)}, {"operands", op->operand_help}, {"results", op->result_help}, {"attributes", attrs}, {"terminator", op->terminator}, {"origin", OpRegistry::get().origin(op->name)}}.dump(2) + "\n");
+  answer(ordered_json{{"name", op->name},
+                      {"summary", op->summary},
+                      {"level", level_name(op->level)},
+                      {"operands", op->operand_help},
+                      {"results", op->result_help},
+                      {"attributes", attrs},
+                      {"terminator", op->terminator},
+                      {"origin", OpRegistry::get().origin(op->name)}}
+             .dump(2) +
+         "\n");
 }
 
 void list_pipelines(Session& s) {
@@ -151,12 +199,17 @@ void list_plugins(Session& s) {
   ordered_json j = ordered_json::array();
   for (const PluginFile& f : s.plugins().files()) {
     text += fmt::format("{}\n", f.path.string());
-    text += f.error.empty() ? fmt::format("    provides {} ({} build)\n", join(f.sections.provides), f.sections.build)
+    text += f.error.empty() ? fmt::format("    provides {} ({} build)\n", join(f.sections.provides),
+                                          f.sections.build)
                             : fmt::format("    cannot be used: {}\n", f.error);
-    j.push_back({{"path", f.path.string()}, {"provides", f.sections.provides}, {"build", f.sections.build}, {"error", f.error.empty() ? ordered_json(nullptr) : ordered_json(f.error)}});
+    j.push_back({{"path", f.path.string()},
+                 {"provides", f.sections.provides},
+                 {"build", f.sections.build},
+                 {"error", f.error.empty() ? ordered_json(nullptr) : ordered_json(f.error)}});
   }
   if (s.common.verbose)
-    for (const auto& d : s.plugins().directories()) text += fmt::format("searched {}\n", d.string());
+    for (const auto& d : s.plugins().directories())
+      text += fmt::format("searched {}\n", d.string());
   answer(s.common.json ? j.dump(2) + "\n" : text);
 }
 
@@ -166,8 +219,10 @@ void list_command(const Command& command, const std::vector<std::string>& words)
   Common common;
   po::positional_options_description positional;
   positional.add("input", command.synopsis.empty() ? 0 : 1);
-  const po::variables_map values = parse_options(command, words, po::options_description(), positional, common);
-  const std::string name = values.count("input") != 0 ? values["input"].as<std::vector<std::string>>()[0] : "";
+  const po::variables_map values =
+      parse_options(command, words, po::options_description(), positional, common);
+  const std::string name =
+      values.count("input") != 0 ? values["input"].as<std::vector<std::string>>()[0] : "";
   in_session(common, [&](Session& session) {
     if (command.name == "passes") list_passes(session, name);
     if (command.name == "backends") list_backends(session, name);

@@ -37,18 +37,21 @@ Environment
 
 std::string help() {
   std::string out =
-      "Usage: revet COMMAND [OPTIONS]\n\nCompiles dataflow threads to accelerators, CPUs and GPUs.\n\nCommands\n";
+      "Usage: revet COMMAND [OPTIONS]\n\nCompiles dataflow threads to accelerators, CPUs and "
+      "GPUs.\n\nCommands\n";
   for (const Command& c : commands()) out += fmt::format("  {:<10} {}\n", c.name, c.summary);
-  out += fmt::format("  {:<10} {}\n", "--version", "Prints the version; with --verbose what it is built with");
+  out += fmt::format("  {:<10} {}\n", "--version",
+                     "Prints the version; with --verbose what it is built with");
   return out + help_tail;
 }
 
 std::string version(bool verbose) {
   std::string out = "revet " REVET_CORE_VERSION "\n";
   if (verbose)
-    out += fmt::format("plugin ABI: {} {}\nbuild: {}\nBoost: {}.{}.{}\nexecutable: {}\n", REVET_ABI_VERSION_STRING,
-                       host_fingerprint(), host_build(), BOOST_VERSION / 100000, BOOST_VERSION / 100 % 1000,
-                       BOOST_VERSION % 100, executable_path().string());
+    out += fmt::format("plugin ABI: {} {}\nbuild: {}\nBoost: {}.{}.{}\nexecutable: {}\n",
+                       REVET_ABI_VERSION_STRING, host_fingerprint(), host_build(),
+                       BOOST_VERSION / 100000, BOOST_VERSION / 100 % 1000, BOOST_VERSION % 100,
+                       executable_path().string());
   return out;
 }
 
@@ -62,7 +65,8 @@ void dispatch(const std::vector<std::string>& words) {
   if (name == "--help" || name == "-h" || name == "help") return answer(help());
   if (name == "--version") {
     const bool verbose = words.size() > 1 && (words[1] == "--verbose" || words[1] == "-v");
-    if (words.size() > (verbose ? 2u : 1u)) throw Error(Exit::usage, "--version takes --verbose and nothing else");
+    if (words.size() > (verbose ? 2u : 1u))
+      throw Error(Exit::usage, "--version takes --verbose and nothing else");
     return answer(version(verbose));
   }
   std::vector<std::string> known;
@@ -70,7 +74,8 @@ void dispatch(const std::vector<std::string>& words) {
     if (c.name == name) return c.run(c, {words.begin() + 1, words.end()});
     known.push_back(c.name);
   }
-  throw Error(Exit::usage, fmt::format("there is no command '{}'{}; see revet --help", name, did_you_mean(name, known)));
+  throw Error(Exit::usage, fmt::format("there is no command '{}'{}; see revet --help", name,
+                                       did_you_mean(name, known)));
 }
 
 int guarded(const std::vector<std::string>& words) {
@@ -83,12 +88,18 @@ int guarded(const std::vector<std::string>& words) {
     fmt::print(stderr, "{}", render_text(e.diagnostic, SourceManager(), false));
     return static_cast<int>(e.exit);
   } catch (const InternalError& e) {
-    fmt::print(stderr, "revet: internal error: {}\nThis is a bug in Revet or in a plugin, not in your program.\n", e.what());
+    fmt::print(
+        stderr,
+        "revet: internal error: {}\nThis is a bug in Revet or in a plugin, not in your program.\n",
+        e.what());
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "revet: error: out of memory\n");
     return static_cast<int>(Exit::usage);
   } catch (const std::exception& e) {
-    fmt::print(stderr, "revet: internal error: {}\nThis is a bug in Revet or in a plugin, not in your program.\n", e.what());
+    fmt::print(
+        stderr,
+        "revet: internal error: {}\nThis is a bug in Revet or in a plugin, not in your program.\n",
+        e.what());
   }
   return static_cast<int>(Exit::internal);
 }

@@ -24,13 +24,17 @@ struct RunArguments {
 
 po::options_description run_options(RunArguments& a) {
   po::options_description own("Options");
-  own.add_options()("pipeline,p", po::value(&a.pipeline)->value_name("PIPELINE"), "shipped pipeline or file")(
-      "data", po::value(&a.data)->value_name("DIR"), "args.txt and NAME.bin or NAME.npy per array")(
+  own.add_options()("pipeline,p", po::value(&a.pipeline)->value_name("PIPELINE"),
+                    "shipped pipeline or file")("data", po::value(&a.data)->value_name("DIR"),
+                                                "args.txt and NAME.bin or NAME.npy per array")(
       "out", po::value(&a.out)->value_name("DIR"), "write the arrays that the program may write")(
-      "arg", po::value(&a.args)->composing()->value_name("NAME=V"), "an argument of main (wins over args.txt)")(
-      "check", po::value(&a.check)->value_name("DIR"), "compare those arrays with the files there")(
-      "tolerance", po::value(&a.tolerance)->value_name("REL[,ABS]"), "for --check of float arrays; default: exact")(
-      "reps", po::value(&a.reps)->value_name("N"), "repetitions, each on the original contents (default 1)")(
+      "arg", po::value(&a.args)->composing()->value_name("NAME=V"),
+      "an argument of main (wins over args.txt)")("check", po::value(&a.check)->value_name("DIR"),
+                                                  "compare those arrays with the files there")(
+      "tolerance", po::value(&a.tolerance)->value_name("REL[,ABS]"),
+      "for --check of float arrays; default: exact")(
+      "reps", po::value(&a.reps)->value_name("N"),
+      "repetitions, each on the original contents (default 1)")(
       "stats", po::value(&a.stats)->value_name("FILE"), "write the figures of the run as JSON");
   return own;
 }
@@ -41,7 +45,9 @@ std::optional<Tolerance> parse_tolerance(const std::string& text) {
   const auto number = [&](const char* begin, const char* end, double& out) {
     const auto [p, ec] = std::from_chars(begin, end, out);
     if (ec != std::errc() || p != end || !(out >= 0))
-      throw Error(Exit::usage, fmt::format("--tolerance expects REL[,ABS], two numbers from 0 on, got '{}'", text));
+      throw Error(
+          Exit::usage,
+          fmt::format("--tolerance expects REL[,ABS], two numbers from 0 on, got '{}'", text));
   };
   const std::size_t comma = std::min(text.find(','), text.size());
   number(text.data(), text.data() + comma, t.relative);
@@ -67,7 +73,12 @@ RunArguments peek(const std::vector<std::string>& words, Common& common) {
   const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
   po::variables_map values;
   try {
-    po::store(po::command_line_parser(words).options(all).positional(any).style(style).allow_unregistered().run(),
+    po::store(po::command_line_parser(words)
+                  .options(all)
+                  .positional(any)
+                  .style(style)
+                  .allow_unregistered()
+                  .run(),
               values);
     po::notify(values);
   } catch (const po::error&) {
@@ -76,8 +87,8 @@ RunArguments peek(const std::vector<std::string>& words, Common& common) {
   return a;
 }
 
-nlohmann::ordered_json statistics(const Program& program, const Pipeline& pipeline, const RunResult& result,
-                                  std::uint64_t bytes, bool checked) {
+nlohmann::ordered_json statistics(const Program& program, const Pipeline& pipeline,
+                                  const RunResult& result, std::uint64_t bytes, bool checked) {
   nlohmann::ordered_json j;
   const double seconds = result.seconds.empty() ? 0 : median(result.seconds);
   j["app"] = program.name;
@@ -86,7 +97,8 @@ nlohmann::ordered_json statistics(const Program& program, const Pipeline& pipeli
   j["threads"] = result.threads;
   j["host_threads"] = result.host_threads;
   j["bytes"] = bytes;
-  j["seconds"] = result.seconds.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(seconds);
+  j["seconds"] =
+      result.seconds.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(seconds);
   j["gbps"] = seconds > 0 ? nlohmann::ordered_json(static_cast<double>(bytes) / seconds / 1e9)
                           : nlohmann::ordered_json(nullptr);
   j["checked"] = checked ? nlohmann::ordered_json("expected") : nlohmann::ordered_json(nullptr);
@@ -97,10 +109,11 @@ nlohmann::ordered_json statistics(const Program& program, const Pipeline& pipeli
 }
 
 std::string summary(const nlohmann::ordered_json& j, const RunArguments& a) {
-  std::string out = fmt::format("{} on {}: {} dataflow threads, {} host thread{}, {} bytes", j["app"].get<std::string>(),
-                                j["target"].get<std::string>(), j["threads"].get<std::uint64_t>(),
-                                j["host_threads"].get<unsigned>(), j["host_threads"] == 1 ? "" : "s",
-                                j["bytes"].get<std::uint64_t>());
+  std::string out =
+      fmt::format("{} on {}: {} dataflow threads, {} host thread{}, {} bytes",
+                  j["app"].get<std::string>(), j["target"].get<std::string>(),
+                  j["threads"].get<std::uint64_t>(), j["host_threads"].get<unsigned>(),
+                  j["host_threads"] == 1 ? "" : "s", j["bytes"].get<std::uint64_t>());
   if (!j["seconds"].is_null()) {
     out += fmt::format(", {:.6f} s", j["seconds"].get<double>());
     if (j["reps"] != 1) out += fmt::format(" (median of {})", j["reps"].get<unsigned>());
@@ -128,14 +141,18 @@ void run_command(const Command& command, const std::vector<std::string>& words) 
     if (!early.pipeline.empty()) {
       Session session(ahead);
       try {
-        auto pipeline = load_pipeline(find_pipeline(early.pipeline), {}, session.sources, session.diagnostics);
-        const BackendInfo* backend = pipeline ? session.plugins().backend(pipeline->backend) : nullptr;
+        auto pipeline =
+            load_pipeline(find_pipeline(early.pipeline), {}, session.sources, session.diagnostics);
+        const BackendInfo* backend =
+            pipeline ? session.plugins().backend(pipeline->backend) : nullptr;
         if (backend) {
           for (const OptionSpec& spec : backend->options) {
             if (!spec.flag) continue;
             const std::string name = spec.name;
             backend_flags.add_options()(
-                name.c_str(), po::value<std::string>()->value_name("V")->notifier([&flags, name](const std::string& v) { flags[name] = v; }),
+                name.c_str(),
+                po::value<std::string>()->value_name("V")->notifier(
+                    [&flags, name](const std::string& v) { flags[name] = v; }),
                 fmt::format("{} ({})", spec.help, describe(spec)).c_str());
           }
         }
@@ -149,27 +166,37 @@ void run_command(const Command& command, const std::vector<std::string>& words) 
   positional.add("input", 1);
   const po::variables_map values = parse_options(command, words, own, positional, common);
   if (values.count("input") == 0)
-    throw Error(Exit::usage, fmt::format("an input file is missing; usage: revet {} {}", command.name, command.synopsis));
+    throw Error(Exit::usage, fmt::format("an input file is missing; usage: revet {} {}",
+                                         command.name, command.synopsis));
   if (a.pipeline.empty()) throw Error(Exit::usage, "a pipeline is missing: -p PIPELINE");
-  if (a.reps < 1 || a.reps > 1000000) throw Error(Exit::usage, "--reps is a number from 1 to 1000000");
+  if (a.reps < 1 || a.reps > 1000000)
+    throw Error(Exit::usage, "--reps is a number from 1 to 1000000");
   const std::optional<Tolerance> tolerance = parse_tolerance(a.tolerance);
   std::map<std::string, std::string> arguments;
   for (const std::string& item : a.args) {
     const std::size_t eq = item.find('=');
-    if (eq == std::string::npos) throw Error(Exit::usage, fmt::format("--arg {}: expected NAME=VALUE", item));
+    if (eq == std::string::npos)
+      throw Error(Exit::usage, fmt::format("--arg {}: expected NAME=VALUE", item));
     arguments[item.substr(0, eq)] = item.substr(eq + 1);
   }
-  for (const auto& [name, value] : flags) common.overrides.set.push_back(fmt::format("backend.{}={}", name, value));
+  for (const auto& [name, value] : flags)
+    common.overrides.set.push_back(fmt::format("backend.{}={}", name, value));
 
   in_session(common, [&](Session& session) {
     Program program = session.load_program(values["input"].as<std::vector<std::string>>()[0]);
     const Pipeline pipeline = session.load_pipeline(a.pipeline, program);
-    const BackendInfo* backend = pipeline.backend.empty() ? nullptr : session.plugins().backend(pipeline.backend);
+    const BackendInfo* backend =
+        pipeline.backend.empty() ? nullptr : session.plugins().backend(pipeline.backend);
     if (!backend || !backend->run)
-      throw Error(Exit::usage, fmt::format("pipeline '{}' has no backend that runs programs", pipeline.name));
+      throw Error(Exit::usage,
+                  fmt::format("pipeline '{}' has no backend that runs programs", pipeline.name));
     session.run_passes(*program.module, pipeline);
     Launch launch = load_launch(signature_of(*program.module), a.data, arguments);
-    BackendContext context{pipeline.backend_options, session.diagnostics, program.name, program.name + ".h", a.reps,
+    BackendContext context{pipeline.backend_options,
+                           session.diagnostics,
+                           program.name,
+                           program.name + ".h",
+                           a.reps,
                            common.verbose};
     const RunResult result = backend->run(*program.module, launch, context);
     session.flush();

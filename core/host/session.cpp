@@ -24,14 +24,17 @@ po::options_description common_options(Common& c) {
   };
   add("plugin", list(c.plugins, "FILE"), "load a plugin (repeatable)");
   add("plugin-path", list(c.plugin_path, "DIR"), "look for plugins there first (repeatable)");
-  add("set", list(c.overrides.set, "KEY=V"), "set ID.OPTION, a parameter, machine.KEY or backend.OPTION");
+  add("set", list(c.overrides.set, "KEY=V"),
+      "set ID.OPTION, a parameter, machine.KEY or backend.OPTION");
   add("disable", list(c.overrides.disable, "ID"), "leave out that pass");
   add("enable", list(c.overrides.enable, "ID"), "run a pass that the pipeline disables");
   add("start-at", po::value(&c.run.start_at)->value_name("ID"), "begin with that pass");
   add("stop-after", po::value(&c.run.stop_after)->value_name("ID"), "end with that pass");
   add("dump-after", list(c.run.dump_after, "ID|all"), "print the IR after a pass");
   add("dump-before", list(c.run.dump_before, "ID|all"), "print the IR before a pass");
-  add("dump-dir", po::value<std::string>()->value_name("DIR")->notifier([&c](const std::string& d) { c.run.dump_dir = d; }),
+  add("dump-dir", po::value<std::string>()->value_name("DIR")->notifier([&c](const std::string& d) {
+    c.run.dump_dir = d;
+  }),
       "dump to numbered files there instead of stderr");
   add("verify", po::value(&c.verify)->value_name("WHEN"), "each (default), ends or none");
   add("time-passes", po::value(&c.time_passes)->implicit_value("text")->value_name("json"),
@@ -39,7 +42,8 @@ po::options_description common_options(Common& c) {
   add("print-pass-stats", po::bool_switch(&c.print_pass_stats), "what each pass did, on stderr");
   add("diagnostics", po::value(&c.diagnostics)->value_name("FORM"), "text (default) or json");
   add("color", po::value(&c.color)->value_name("WHEN"), "auto (default), always or never");
-  add("max-errors", po::value(&c.max_errors)->value_name("N"), "errors shown before giving up (default 20)");
+  add("max-errors", po::value(&c.max_errors)->value_name("N"),
+      "errors shown before giving up (default 20)");
   add("warn,W", list(c.warnings, "NAME"), "-WNAME enables, -Wno-NAME disables a warning; -Werror");
   add("quiet,q", po::bool_switch(&c.quiet), "no notes, no progress");
   add("verbose,v", po::bool_switch(&c.verbose), "say more");
@@ -50,14 +54,17 @@ po::options_description common_options(Common& c) {
 
 namespace {
 
-void require_choice(const char* flag, const std::string& value, const std::vector<std::string>& choices) {
+void require_choice(const char* flag, const std::string& value,
+                    const std::vector<std::string>& choices) {
   for (const std::string& c : choices)
     if (c == value) return;
-  throw Error(Exit::usage, fmt::format("--{} is one of {}, not '{}'{}", flag, fmt::join(choices, ", "), value,
-                                       did_you_mean(value, choices)));
+  throw Error(Exit::usage,
+              fmt::format("--{} is one of {}, not '{}'{}", flag, fmt::join(choices, ", "), value,
+                          did_you_mean(value, choices)));
 }
 
-const std::vector<std::string> warning_names = {"bounds", "error", "narrowing", "pragma", "race", "tautology"};
+const std::vector<std::string> warning_names = {"bounds", "error", "narrowing",
+                                                "pragma", "race",  "tautology"};
 
 }  // namespace
 
@@ -65,7 +72,8 @@ Session::Session(Common c) : common(std::move(c)) {
   require_choice("verify", common.verify, {"each", "ends", "none"});
   require_choice("diagnostics", common.diagnostics, {"text", "json"});
   require_choice("color", common.color, {"auto", "always", "never"});
-  if (!common.time_passes.empty()) require_choice("time-passes", common.time_passes, {"text", "json"});
+  if (!common.time_passes.empty())
+    require_choice("time-passes", common.time_passes, {"text", "json"});
   common.run.verify = common.verify == "each"   ? VerifyWhen::each
                       : common.verify == "ends" ? VerifyWhen::ends
                                                 : VerifyWhen::none;
@@ -74,7 +82,8 @@ Session::Session(Common c) : common(std::move(c)) {
     const bool off = w.starts_with("no-");
     const std::string name = off ? w.substr(3) : w;
     if (std::find(warning_names.begin(), warning_names.end(), name) == warning_names.end())
-      throw Error(Exit::usage, fmt::format("there is no warning -W{}{}", w, did_you_mean(name, warning_names)));
+      throw Error(Exit::usage,
+                  fmt::format("there is no warning -W{}{}", w, did_you_mean(name, warning_names)));
     (off ? diagnostics.disabled : diagnostics.enabled).push_back(name);
     if (off) std::erase(diagnostics.enabled, name);
     if (!off) std::erase(diagnostics.disabled, name);
@@ -93,7 +102,8 @@ Plugins& Session::plugins() {
 bool Session::use_color() const {
   if (common.color != "auto") return common.color == "always";
   const char* term = std::getenv("TERM");
-  return ::isatty(STDERR_FILENO) && !std::getenv("NO_COLOR") && term && std::strcmp(term, "dumb") != 0;
+  return ::isatty(STDERR_FILENO) && !std::getenv("NO_COLOR") && term &&
+         std::strcmp(term, "dumb") != 0;
 }
 
 void Session::print(const Diagnostic& d) {
@@ -126,8 +136,8 @@ void Session::print_pending() {
 void Session::flush(Exit exit) {
   print_pending();
   const auto& all = diagnostics.all();
-  const bool warned = std::any_of(all.begin(), all.end(),
-                                  [](const Diagnostic& d) { return d.severity == Severity::warning; });
+  const bool warned = std::any_of(
+      all.begin(), all.end(), [](const Diagnostic& d) { return d.severity == Severity::warning; });
   if (diagnostics.has_errors() || (warned && warnings_are_errors())) throw ExitNow{exit};
 }
 
@@ -147,13 +157,15 @@ void in_session(const Common& common, const std::function<void(Session&)>& work)
 
 Program Session::load_program(const std::string& file, bool stdin_is_rir) {
   const bool is_stdin = file == "-";
-  const std::string extension = is_stdin ? (stdin_is_rir ? ".rir" : ".rvt") : fs::path(file).extension().string();
+  const std::string extension =
+      is_stdin ? (stdin_is_rir ? ".rir" : ".rvt") : fs::path(file).extension().string();
   if (extension != ".rvt" && extension != ".rir")
     throw Error(Exit::usage, fmt::format("{}: expected a .rvt or a .rir file", file));
   std::string text;
   if (is_stdin) {
     char buffer[65536];
-    while (const std::size_t n = std::fread(buffer, 1, sizeof buffer, stdin)) text.append(buffer, n);
+    while (const std::size_t n = std::fread(buffer, 1, sizeof buffer, stdin))
+      text.append(buffer, n);
   } else {
     text = read_file(file);
   }
@@ -201,7 +213,8 @@ void Session::run_passes(Module& module, const Pipeline& pipeline) {
 }
 
 void answer(std::string_view text) {
-  const bool ok = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  const bool ok =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (!ok) throw Error(Exit::usage, fmt::format("cannot write <stdout>: {}", std::strerror(errno)));
 }
 

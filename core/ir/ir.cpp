@@ -34,8 +34,8 @@ Block& Region::insert_block(std::size_t at) {
 }
 
 void Region::erase_block(Block& b) {
-  blocks_.erase(std::find_if(blocks_.begin(), blocks_.end(),
-                             [&](const auto& p) { return p.get() == &b; }));
+  blocks_.erase(
+      std::find_if(blocks_.begin(), blocks_.end(), [&](const auto& p) { return p.get() == &b; }));
 }
 
 // --- Block --------------------------------------------------------------------------------------

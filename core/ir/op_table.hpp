@@ -17,8 +17,8 @@ inline void expect(bool ok, const Op& op, VerifyReport& report, const char* mess
 
 inline bool is_index(Type t) { return t == type_i32 || t == type_u32; }
 
-inline OpInfo make(const char* name, const char* summary, Level level, Count operands, Count results,
-            const char* operand_help, const char* result_help) {
+inline OpInfo make(const char* name, const char* summary, Level level, Count operands,
+                   Count results, const char* operand_help, const char* result_help) {
   OpInfo info;
   info.name = name;
   info.summary = summary;

@@ -40,8 +40,8 @@ void verify_constant(const Op& op, VerifyReport& report) {
     return report.fail(op, "an integer type needs an integer value");
   const std::int64_t v = *value->as_int();
   const std::uint32_t bits = wrap(t.kind, static_cast<std::uint32_t>(v));
-  const std::int64_t back = t.is_signed() ? std::int64_t{static_cast<std::int32_t>(bits)}
-                                          : std::int64_t{bits};
+  const std::int64_t back =
+      t.is_signed() ? std::int64_t{static_cast<std::int32_t>(bits)} : std::int64_t{bits};
   expect(back == v, op, report, "the value does not fit its type");
 }
 
@@ -86,8 +86,8 @@ const OpInfo arith_sub =
     arith_op("arith.sub", "a - b, wrapping", 2, same_type(Operands::numeric), "a, b");
 const OpInfo arith_mul =
     arith_op("arith.mul", "a * b, wrapping", 2, same_type(Operands::numeric), "a, b");
-const OpInfo arith_div = arith_op("arith.div", "a / b; all ones where b is 0", 2,
-                                  same_type(Operands::numeric), "a, b");
+const OpInfo arith_div =
+    arith_op("arith.div", "a / b; all ones where b is 0", 2, same_type(Operands::numeric), "a, b");
 const OpInfo arith_rem =
     arith_op("arith.rem", "a % b; a where b is 0", 2, same_type(Operands::integer), "a, b");
 const OpInfo arith_and =
@@ -96,16 +96,16 @@ const OpInfo arith_or =
     arith_op("arith.or", "a | b", 2, same_type(Operands::integer_or_bool), "a, b");
 const OpInfo arith_xor =
     arith_op("arith.xor", "a ^ b", 2, same_type(Operands::integer_or_bool), "a, b");
-const OpInfo arith_shl = arith_op("arith.shl", "a << (b mod width)", 2,
-                                  same_type(Operands::integer), "a, b");
+const OpInfo arith_shl =
+    arith_op("arith.shl", "a << (b mod width)", 2, same_type(Operands::integer), "a, b");
 const OpInfo arith_shr = arith_op("arith.shr", "a >> (b mod width), arithmetic if signed", 2,
                                   same_type(Operands::integer), "a, b");
 const OpInfo arith_min =
     arith_op("arith.min", "b < a ? b : a", 2, same_type(Operands::numeric), "a, b");
 const OpInfo arith_max =
     arith_op("arith.max", "a < b ? b : a", 2, same_type(Operands::numeric), "a, b");
-const OpInfo arith_mulhi = arith_op("arith.mulhi", "High half of the product", 2,
-                                    same_type(Operands::integer), "a, b");
+const OpInfo arith_mulhi =
+    arith_op("arith.mulhi", "High half of the product", 2, same_type(Operands::integer), "a, b");
 const OpInfo arith_rotl =
     arith_op("arith.rotl", "Rotates left", 2, same_type(Operands::integer), "a, b");
 const OpInfo arith_rotr =

@@ -25,11 +25,14 @@ Effects whole(std::initializer_list<Effect::Kind> kinds) {
 }
 
 /// Using or closing an adapter touches the adapter and the array behind it.
-Effects adapter(std::initializer_list<Effect::Kind> own, std::initializer_list<Effect::Kind> array) {
-  return [own = std::vector(own), array = std::vector(array)](const Op& op, std::vector<Effect>& out) {
-    for (const Effect::Kind kind : own) out.push_back({kind, op.operand(0), nullptr});
-    for (const Effect::Kind kind : array) out.push_back({kind, dram_of(op.operand(0)), nullptr});
-  };
+Effects adapter(std::initializer_list<Effect::Kind> own,
+                std::initializer_list<Effect::Kind> array) {
+  return
+      [own = std::vector(own), array = std::vector(array)](const Op& op, std::vector<Effect>& out) {
+        for (const Effect::Kind kind : own) out.push_back({kind, op.operand(0), nullptr});
+        for (const Effect::Kind kind : array)
+          out.push_back({kind, dram_of(op.operand(0)), nullptr});
+      };
 }
 
 /// Moving a write iterator may store its tile; moving a reader changes the iterator alone.
@@ -48,11 +51,13 @@ Verify access(Kind memory, bool indexed, unsigned values, bool gives) {
     const unsigned fixed = 1 + (indexed ? 1 : 0) + values;
     const bool predicated = op.flag("predicated");
     if (op.num_operands() != fixed + (predicated ? 1 : 0))
-      return report.fail(op, fmt::format("expects {} operands{}, has {}", fixed + (predicated ? 1 : 0),
-                                         predicated ? " (predicated)" : "", op.num_operands()));
+      return report.fail(op,
+                         fmt::format("expects {} operands{}, has {}", fixed + (predicated ? 1 : 0),
+                                     predicated ? " (predicated)" : "", op.num_operands()));
     const Type m = op.operand(0)->type();
     if (m.kind != memory) return report.fail(op, "operand 0 has type " + m.str());
-    if (indexed) expect(is_index(op.operand(1)->type()), op, report, "the index must be i32 or u32");
+    if (indexed)
+      expect(is_index(op.operand(1)->type()), op, report, "the index must be i32 or u32");
     for (unsigned i = 0; i < values; ++i)
       expect(op.operand(fixed - values + i)->type() == m.element_type(), op, report,
              "a value operand must have the memory's element type");
@@ -66,12 +71,12 @@ Verify access(Kind memory, bool indexed, unsigned values, bool gives) {
 
 Verify atomic_access(Kind memory) {
   return [=](const Op& op, VerifyReport& report) {
-    static const std::vector<std::string> names = {"add", "sub", "and", "or",      "xor",
+    static const std::vector<std::string> names = {"add", "sub", "and",      "or", "xor",
                                                    "min", "max", "exchange", "cas"};
     const std::string& name = op.str_attr("op");
     if (std::find(names.begin(), names.end(), name) == names.end())
-      return report.fail(op, fmt::format("unknown atomic operation \"{}\"{}", name,
-                                         did_you_mean(name, names)));
+      return report.fail(
+          op, fmt::format("unknown atomic operation \"{}\"{}", name, did_you_mean(name, names)));
     access(memory, true, name == "cas" ? 2 : 1, true)(op, report);
     if (op.num_operands() > 0)
       expect(is_index(op.operand(0)->type().element_type()), op, report,
@@ -133,19 +138,19 @@ const AttrSpec checked_attr{"checked", AttrKind::boolean, false,
 const AttrSpec name_attr{"name", AttrKind::string, false, "name in the source"};
 }  // namespace
 
-const OpInfo mem_dram =
-    mem_op("mem.dram", "Declares an off-chip array", exactly(0), exactly(1), no_effects, verify_dram,
-           {{"sym", AttrKind::string, true, "name"},
-            {"size", AttrKind::any, false, "elements, an expression over main's parameters"}},
-           "", "the array");
+const OpInfo mem_dram = mem_op(
+    "mem.dram", "Declares an off-chip array", exactly(0), exactly(1), no_effects, verify_dram,
+    {{"sym", AttrKind::string, true, "name"},
+     {"size", AttrKind::any, false, "elements, an expression over main's parameters"}},
+    "", "the array");
 const OpInfo mem_dram_load =
     mem_op("mem.dram_load", "Reads one element", between(2, 3), exactly(1), element(Effect::read),
-           access(Kind::dram, true, 0, true), {predicated_attr, checked_attr}, "array, index[, pred]",
-           "element");
+           access(Kind::dram, true, 0, true), {predicated_attr, checked_attr},
+           "array, index[, pred]", "element");
 const OpInfo mem_dram_store =
-    mem_op("mem.dram_store", "Writes one element", between(3, 4), exactly(0), element(Effect::write),
-           access(Kind::dram, true, 1, false), {predicated_attr, checked_attr},
-           "array, index, value[, pred]");
+    mem_op("mem.dram_store", "Writes one element", between(3, 4), exactly(0),
+           element(Effect::write), access(Kind::dram, true, 1, false),
+           {predicated_attr, checked_attr}, "array, index, value[, pred]");
 const OpInfo mem_dram_atomic =
     mem_op("mem.dram_atomic", "Changes one element atomically", between(3, 5), exactly(1),
            element(Effect::atomic), atomic_access(Kind::dram),
@@ -153,25 +158,26 @@ const OpInfo mem_dram_atomic =
             predicated_attr,
             checked_attr},
            "array, index, value[, desired][, pred]", "old element");
-const OpInfo mem_sram_alloc =
-    mem_op("mem.sram_alloc", "Allocates a zeroed on-chip buffer", exactly(0), exactly(1),
-           whole({Effect::allocate}),
-           [](const Op& op, VerifyReport& report) {
-             expect(op.result()->type().kind == Kind::sram && op.result()->type().size >= 1, op,
-                    report, "the result is an sram of at least one element");
-           },
-           {name_attr, {"threads", AttrKind::integer, false, "pragma: pointers to have"}}, "",
-           "the buffer");
-const OpInfo mem_sram_free = mem_op("mem.sram_free", "Frees an on-chip buffer", exactly(1), exactly(0),
-                                    whole({Effect::release}), closes(Kind::sram), {}, "buffer");
+const OpInfo mem_sram_alloc = mem_op(
+    "mem.sram_alloc", "Allocates a zeroed on-chip buffer", exactly(0), exactly(1),
+    whole({Effect::allocate}),
+    [](const Op& op, VerifyReport& report) {
+      expect(op.result()->type().kind == Kind::sram && op.result()->type().size >= 1, op, report,
+             "the result is an sram of at least one element");
+    },
+    {name_attr, {"threads", AttrKind::integer, false, "pragma: pointers to have"}}, "",
+    "the buffer");
+const OpInfo mem_sram_free =
+    mem_op("mem.sram_free", "Frees an on-chip buffer", exactly(1), exactly(0),
+           whole({Effect::release}), closes(Kind::sram), {}, "buffer");
 const OpInfo mem_sram_load =
     mem_op("mem.sram_load", "Reads one element", between(2, 3), exactly(1), element(Effect::read),
-           access(Kind::sram, true, 0, true), {predicated_attr, checked_attr}, "buffer, index[, pred]",
-           "element");
+           access(Kind::sram, true, 0, true), {predicated_attr, checked_attr},
+           "buffer, index[, pred]", "element");
 const OpInfo mem_sram_store =
-    mem_op("mem.sram_store", "Writes one element", between(3, 4), exactly(0), element(Effect::write),
-           access(Kind::sram, true, 1, false), {predicated_attr, checked_attr},
-           "buffer, index, value[, pred]");
+    mem_op("mem.sram_store", "Writes one element", between(3, 4), exactly(0),
+           element(Effect::write), access(Kind::sram, true, 1, false),
+           {predicated_attr, checked_attr}, "buffer, index, value[, pred]");
 const OpInfo mem_sram_atomic =
     mem_op("mem.sram_atomic", "Changes one element atomically", between(3, 5), exactly(1),
            element(Effect::atomic), atomic_access(Kind::sram),
@@ -203,21 +209,21 @@ const OpInfo mem_modify_view =
     view_op("mem.modify_view", "Opens a tile copied in, stored when closed", true);
 const OpInfo mem_view_load =
     mem_op("mem.view_load", "Reads an element of a view", between(2, 3), exactly(1),
-           element(Effect::read), access(Kind::view, true, 0, true), {predicated_attr, checked_attr},
-           "view, k[, pred]", "element");
+           element(Effect::read), access(Kind::view, true, 0, true),
+           {predicated_attr, checked_attr}, "view, k[, pred]", "element");
 const OpInfo mem_view_store =
     mem_op("mem.view_store", "Writes an element of a view", between(3, 4), exactly(0),
-           element(Effect::write), access(Kind::view, true, 1, false), {predicated_attr, checked_attr},
-           "view, k, value[, pred]");
-const OpInfo mem_view_close =
-    mem_op("mem.view_close", "Ends a view; stores it if it may be written", exactly(1), exactly(0),
-           [](const Op& op, std::vector<Effect>& out) {
-             out.push_back({Effect::release, op.operand(0), nullptr});
-             const Op* def = op.operand(0)->def();
-             if (!def || !def->is(mem_read_view))
-               out.push_back({Effect::write, dram_of(op.operand(0)), nullptr});
-           },
-           closes(Kind::view), {}, "view");
+           element(Effect::write), access(Kind::view, true, 1, false),
+           {predicated_attr, checked_attr}, "view, k, value[, pred]");
+const OpInfo mem_view_close = mem_op(
+    "mem.view_close", "Ends a view; stores it if it may be written", exactly(1), exactly(0),
+    [](const Op& op, std::vector<Effect>& out) {
+      out.push_back({Effect::release, op.operand(0), nullptr});
+      const Op* def = op.operand(0)->def();
+      if (!def || !def->is(mem_read_view))
+        out.push_back({Effect::write, dram_of(op.operand(0)), nullptr});
+    },
+    closes(Kind::view), {}, "view");
 
 const OpInfo mem_read_it = iterator_op("mem.read_it", "Opens a forward reader");
 const OpInfo mem_peek_read_it =
@@ -225,10 +231,10 @@ const OpInfo mem_peek_read_it =
 const OpInfo mem_write_it = iterator_op("mem.write_it", "Opens a forward writer");
 const OpInfo mem_manual_write_it =
     iterator_op("mem.manual_write_it", "Opens a forward writer that is told its last element");
-const OpInfo mem_iter_load = mem_op(
-    "mem.iter_load", "Reads the current element", between(1, 2), exactly(1),
-    adapter({Effect::read, Effect::write}, {Effect::read}), access(Kind::iter, false, 0, true),
-    {predicated_attr}, "iterator[, pred]", "element");
+const OpInfo mem_iter_load =
+    mem_op("mem.iter_load", "Reads the current element", between(1, 2), exactly(1),
+           adapter({Effect::read, Effect::write}, {Effect::read}),
+           access(Kind::iter, false, 0, true), {predicated_attr}, "iterator[, pred]", "element");
 const OpInfo mem_iter_peek = mem_op(
     "mem.iter_peek", "Reads k elements ahead", between(2, 3), exactly(1),
     adapter({Effect::read, Effect::write}, {Effect::read}), access(Kind::iter, true, 0, true),
@@ -237,21 +243,19 @@ const OpInfo mem_iter_store =
     mem_op("mem.iter_store", "Sets the current element", between(2, 3), exactly(0),
            adapter({Effect::write}, {}), access(Kind::iter, false, 1, false), {predicated_attr},
            "iterator, value[, pred]");
-const OpInfo mem_iter_next =
-    mem_op("mem.iter_next", "Advances by k", between(2, 3), exactly(0), advance, verify_next, {predicated_attr},
-           "iterator, k[, pred]");
+const OpInfo mem_iter_next = mem_op("mem.iter_next", "Advances by k", between(2, 3), exactly(0),
+                                    advance, verify_next, {predicated_attr}, "iterator, k[, pred]");
 const OpInfo mem_iter_next_last =
     mem_op("mem.iter_next_last", "Advances by one; says whether that was the last", between(2, 3),
-           exactly(0), advance, verify_next,
-           {predicated_attr}, "iterator, last[, pred]");
-const OpInfo mem_iter_close =
-    mem_op("mem.iter_close", "Ends an iterator; flushes a WriteIt", exactly(1), exactly(0),
-           [](const Op& op, std::vector<Effect>& out) {
-             out.push_back({Effect::release, op.operand(0), nullptr});
-             const Op* def = op.operand(0)->def();
-             if (!def || def->is(mem_write_it))
-               out.push_back({Effect::write, dram_of(op.operand(0)), nullptr});
-           },
-           closes(Kind::iter), {}, "iterator");
+           exactly(0), advance, verify_next, {predicated_attr}, "iterator, last[, pred]");
+const OpInfo mem_iter_close = mem_op(
+    "mem.iter_close", "Ends an iterator; flushes a WriteIt", exactly(1), exactly(0),
+    [](const Op& op, std::vector<Effect>& out) {
+      out.push_back({Effect::release, op.operand(0), nullptr});
+      const Op* def = op.operand(0)->def();
+      if (!def || def->is(mem_write_it))
+        out.push_back({Effect::write, dram_of(op.operand(0)), nullptr});
+    },
+    closes(Kind::iter), {}, "iterator");
 
 }  // namespace revet::ops

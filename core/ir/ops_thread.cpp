@@ -14,12 +14,12 @@ void expect_yield(const Op& op, const Block& block, const OpInfo& terminator,
   if (!last) return;  // reported by the verifier
   if (last->is(thread_exit)) return;
   if (!last->is(terminator))
-    return report.fail(*last, fmt::format("a region of {} ends in {} or thread.exit", op.name(),
-                                          terminator.name));
+    return report.fail(
+        *last, fmt::format("a region of {} ends in {} or thread.exit", op.name(), terminator.name));
   const unsigned skip = last->is(thread_condition) ? 1 : 0;
   if (last->num_operands() != types.size() + skip)
-    return report.fail(*last, fmt::format("expects {} values, has {}", types.size() + skip,
-                                          last->num_operands()));
+    return report.fail(
+        *last, fmt::format("expects {} values, has {}", types.size() + skip, last->num_operands()));
   for (std::size_t i = 0; i < types.size(); ++i)
     if (last->operand(static_cast<unsigned>(i) + skip)->type() != types[i])
       report.fail(*last, fmt::format("value {} has type {}, expected {}", i,
@@ -116,9 +116,9 @@ void verify_return(const Op& op, VerifyReport& report) {
          "stands at the end of a thread.func");
 }
 
-OpInfo thread_op(const char* name, const char* summary, Count operands, Count results, unsigned regions,
-                 std::vector<AttrSpec> attrs, Verify verify, const char* operand_help = "",
-                 const char* result_help = "") {
+OpInfo thread_op(const char* name, const char* summary, Count operands, Count results,
+                 unsigned regions, std::vector<AttrSpec> attrs, Verify verify,
+                 const char* operand_help = "", const char* result_help = "") {
   OpInfo info = make(name, summary, Level::thread, operands, results, operand_help, result_help);
   info.regions = exactly(regions);
   info.attrs = std::move(attrs);
@@ -141,12 +141,12 @@ const AttrSpec unroll_attr{"unroll", AttrKind::integer, false, "unrolling asked 
 
 }  // namespace
 
-const OpInfo thread_func = thread_op(
-    "thread.func", "A function; main is the program", exactly(0), exactly(0), 1,
-    {{"sym", AttrKind::string, true, "name"},
-     {"args", AttrKind::array, true, "parameter names"},
-     {"result", AttrKind::type, true, "result type, void for none"}},
-    verify_func);
+const OpInfo thread_func =
+    thread_op("thread.func", "A function; main is the program", exactly(0), exactly(0), 1,
+              {{"sym", AttrKind::string, true, "name"},
+               {"args", AttrKind::array, true, "parameter names"},
+               {"result", AttrKind::type, true, "result type, void for none"}},
+              verify_func);
 const OpInfo thread_call = [] {
   OpInfo info = thread_op("thread.call", "Calls a function", at_least(0), between(0, 1), 0,
                           {{"callee", AttrKind::string, true, "name of the function"}}, {},
@@ -155,15 +155,14 @@ const OpInfo thread_call = [] {
   info.control = true;
   return info;
 }();
-const OpInfo thread_return =
-    as_terminator(thread_op("thread.return", "Ends a function", between(0, 1), exactly(0), 0, {},
-                            verify_return, "value"));
+const OpInfo thread_return = as_terminator(thread_op(
+    "thread.return", "Ends a function", between(0, 1), exactly(0), 0, {}, verify_return, "value"));
 const OpInfo thread_if =
     thread_op("thread.if", "Runs one of two regions", exactly(1), at_least(0), 2, {link_attr},
               verify_if, "condition", "values of the region that ran");
-const OpInfo thread_while = with_control(
-    thread_op("thread.while", "Loops while the condition of `before` holds", at_least(0), at_least(0),
-              2, {unroll_attr, link_attr}, verify_while, "initial values", "values of the condition"));
+const OpInfo thread_while = with_control(thread_op(
+    "thread.while", "Loops while the condition of `before` holds", at_least(0), at_least(0), 2,
+    {unroll_attr, link_attr}, verify_while, "initial values", "values of the condition"));
 const OpInfo thread_condition =
     as_terminator(thread_op("thread.condition", "Ends the `before` region of a while", at_least(1),
                             exactly(0), 0, {}, verify_condition, "go on, values"));
@@ -175,21 +174,20 @@ const OpInfo thread_foreach = with_control(thread_op(
      unroll_attr,
      link_attr},
     verify_foreach, "lo, hi, step", "reduced values"));
-const OpInfo thread_replicate =
-    thread_op("thread.replicate", "A region of which hardware has n copies", exactly(0), at_least(0),
-              1,
-              {{"n", AttrKind::integer, true, "copies"},
-               {"fixed", AttrKind::boolean, false, "pragma: n is not to be changed"},
-               {"threads", AttrKind::integer, false, "pragma: pointers of the SRAMs in the region"},
-               link_attr},
-              verify_replicate, "", "values of the region");
+const OpInfo thread_replicate = thread_op(
+    "thread.replicate", "A region of which hardware has n copies", exactly(0), at_least(0), 1,
+    {{"n", AttrKind::integer, true, "copies"},
+     {"fixed", AttrKind::boolean, false, "pragma: n is not to be changed"},
+     {"threads", AttrKind::integer, false, "pragma: pointers of the SRAMs in the region"},
+     link_attr},
+    verify_replicate, "", "values of the region");
 const OpInfo thread_fork =
     with_control(thread_op("thread.fork", "The thread becomes n threads that go on from here",
                            exactly(1), exactly(1), 0, {}, verify_fork, "n", "0 .. n-1"));
-const OpInfo thread_exit = with_control(as_terminator(
-    thread_op("thread.exit", "Ends the thread", exactly(0), exactly(0), 0, {}, {})));
-const OpInfo thread_yield = as_terminator(thread_op(
-    "thread.yield", "Ends a region, giving its values", at_least(0), exactly(0), 0, {}, verify_yield,
-    "values"));
+const OpInfo thread_exit = with_control(
+    as_terminator(thread_op("thread.exit", "Ends the thread", exactly(0), exactly(0), 0, {}, {})));
+const OpInfo thread_yield =
+    as_terminator(thread_op("thread.yield", "Ends a region, giving its values", at_least(0),
+                            exactly(0), 0, {}, verify_yield, "values"));
 
 }  // namespace revet::ops

@@ -1,10 +1,11 @@
-/// Parser of the text form of the IR: a lexer of one token of look-ahead and recursive descent.
+/// Parser of the text form of the IR: recursive descent with one token of look-ahead.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cctype>
+#include <charconv>
 #include <unordered_map>
 
+#include "lexer.hpp"
 #include "revet/scalar.hpp"
 #include "revet/text.hpp"
 
@@ -12,131 +13,6 @@ namespace revet {
 namespace {
 
 constexpr unsigned max_nesting = 20000;
-
-struct Token {
-  enum Kind { end, word, number, string, value, label, punct, arrow } kind = end;
-  std::string text;  ///< without the sigil; strings unescaped
-  Loc loc;
-};
-
-/// Thrown to leave the parser after the first error, which is already in the diagnostics.
-struct Stop {};
-
-class Lexer {
- public:
-  Lexer(FileId file, std::string_view text, Diagnostics& diagnostics)
-      : file_(file), text_(text), diagnostics_(diagnostics) {
-    if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;
-  }
-
-  [[noreturn]] void fail(Loc loc, std::string message) {
-    diagnostics_.error(loc, std::move(message));
-    throw Stop();
-  }
-
-  Token next() {
-    skip_space();
-    Token t;
-    t.loc = here();
-    if (at_ == text_.size()) return t;
-    const char c = text_[at_];
-    const auto is_word = [](char ch) {
-      return std::isalnum(static_cast<unsigned char>(ch)) || ch == '_' || ch == '.' || ch == '$';
-    };
-    if (c == '"') return string(t);
-    if (c == '-' && peek(1) == '>') {
-      advance(2);
-      t.kind = Token::arrow;
-      t.text = "->";
-    } else if (std::isdigit(static_cast<unsigned char>(c)) || c == '-') {
-      t.kind = Token::number;
-      std::size_t n = 1;
-      while (is_word(peek(n)) || ((peek(n) == '+' || peek(n) == '-') && peek(n - 1) == 'e')) ++n;
-      t.text = take(n);
-    } else if (c == '%' || c == '^' || is_word(c)) {
-      t.kind = c == '%' ? Token::value : c == '^' ? Token::label : Token::word;
-      if (t.kind != Token::word) advance(1);
-      std::size_t n = 0;
-      while (is_word(peek(n))) ++n;
-      if (n == 0) fail(t.loc, fmt::format("expected a name after '{}'", c));
-      t.text = take(n);
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      if (byte < 0x20 || byte >= 0x7F)
-        fail(t.loc, fmt::format("unexpected byte {:#04x}", byte));
-      t.kind = Token::punct;
-      t.text = take(1);
-    }
-    t.loc.length = static_cast<std::uint32_t>(t.text.size()) + (t.kind == Token::value ? 1 : 0);
-    return t;
-  }
-
- private:
-  char peek(std::size_t n) const { return at_ + n < text_.size() ? text_[at_ + n] : '\0'; }
-  Loc here() const { return {file_, line_, col_, 1}; }
-  void advance(std::size_t n) {
-    for (; n-- > 0 && at_ < text_.size(); ++at_) {
-      if (text_[at_] == '\n') {
-        ++line_;
-        col_ = 1;
-      } else if ((static_cast<unsigned char>(text_[at_]) & 0xC0) != 0x80) {
-        ++col_;
-      }
-    }
-  }
-  std::string take(std::size_t n) {
-    std::string out(text_.substr(at_, n));
-    advance(n);
-    return out;
-  }
-  void skip_space() {
-    while (at_ < text_.size()) {
-      if (std::isspace(static_cast<unsigned char>(text_[at_]))) {
-        advance(1);
-      } else if (text_[at_] == '/' && peek(1) == '/') {
-        while (at_ < text_.size() && text_[at_] != '\n') advance(1);
-      } else {
-        break;
-      }
-    }
-  }
-  Token string(Token t) {
-    t.kind = Token::string;
-    advance(1);
-    for (;;) {
-      if (at_ == text_.size() || text_[at_] == '\n') fail(t.loc, "unterminated string");
-      const char c = text_[at_];
-      if (c == '"') break;
-      if (c == '\\') {
-        advance(1);
-        const char e = peek(0);
-        if (e == 'x' && std::isxdigit(static_cast<unsigned char>(peek(1))) &&
-            std::isxdigit(static_cast<unsigned char>(peek(2)))) {
-          t.text += static_cast<char>(std::stoi(std::string(text_.substr(at_ + 1, 2)), nullptr, 16));
-          advance(3);
-        } else if (e == '"' || e == '\\') {
-          t.text += e;
-          advance(1);
-        } else {
-          fail(here(), "unknown escape in a string");
-        }
-      } else {
-        t.text += c;
-        advance(1);
-      }
-    }
-    advance(1);
-    t.loc.length = static_cast<std::uint32_t>(t.text.size()) + 2;
-    return t;
-  }
-
-  FileId file_;
-  std::string_view text_;
-  Diagnostics& diagnostics_;
-  std::size_t at_ = 0;
-  std::uint32_t line_ = 1;
-  std::uint32_t col_ = 1;
-};
 
 class Parser {
  public:
@@ -189,9 +65,10 @@ class Parser {
     return true;
   }
   [[noreturn]] void expected(const std::string& what) {
-    lexer_.fail(token_.loc, fmt::format("expected {}, found {}", what,
-                                        token_.kind == Token::end ? std::string("the end of the file")
-                                                                  : "'" + token_.text + "'"));
+    lexer_.fail(token_.loc,
+                fmt::format("expected {}, found {}", what,
+                            token_.kind == Token::end ? std::string("the end of the file")
+                                                      : "'" + token_.text + "'"));
   }
   void expect(std::string_view punct) {
     if (!accept(punct)) expected(fmt::format("'{}'", punct));
@@ -243,16 +120,17 @@ class Parser {
       local_.pending[t.text] = {v, t.loc};
     }
     if (v->type() != type)
-      lexer_.fail(t.loc, fmt::format("%{} has type {}, not {}", t.text, v->type().str(), type.str()));
+      lexer_.fail(t.loc,
+                  fmt::format("%{} has type {}, not {}", t.text, v->type().str(), type.str()));
     return v;
   }
 
   // --- types and attributes ---------------------------------------------------------------------
   static Kind kind_of(const std::string& word) {
     static const std::unordered_map<std::string, Kind> kinds = {
-        {"void", Kind::none}, {"i1", Kind::i1},     {"i8", Kind::i8},     {"i16", Kind::i16},
-        {"i32", Kind::i32},   {"u8", Kind::u8},     {"u16", Kind::u16},   {"u32", Kind::u32},
-        {"f32", Kind::f32},   {"ptr", Kind::ptr},   {"dram", Kind::dram}, {"sram", Kind::sram},
+        {"void", Kind::none}, {"i1", Kind::i1},     {"i8", Kind::i8},        {"i16", Kind::i16},
+        {"i32", Kind::i32},   {"u8", Kind::u8},     {"u16", Kind::u16},      {"u32", Kind::u32},
+        {"f32", Kind::f32},   {"ptr", Kind::ptr},   {"dram", Kind::dram},    {"sram", Kind::sram},
         {"view", Kind::view}, {"iter", Kind::iter}, {"stream", Kind::stream}};
     const auto it = kinds.find(word);
     return it == kinds.end() ? Kind::none : it->second;
@@ -363,7 +241,8 @@ class Parser {
     if (!info) {
       std::vector<std::string> known;
       for (const OpInfo* i : OpRegistry::get().all()) known.push_back(i->name);
-      lexer_.fail(name.loc, fmt::format("unknown op '{}'{}", name.text, did_you_mean(name.text, known)));
+      lexer_.fail(name.loc,
+                  fmt::format("unknown op '{}'{}", name.text, did_you_mean(name.text, known)));
     }
     const std::vector<Token> operands = value_list();
     std::vector<std::pair<Token, std::vector<Token>>> successors;
@@ -400,8 +279,8 @@ class Parser {
     std::size_t given = operands.size();
     for (const auto& [label, args] : successors) given += args.size();
     if (operand_types.size() != given)
-      lexer_.fail(types_at, fmt::format("{} operands, but {} operand types", given,
-                                        operand_types.size()));
+      lexer_.fail(types_at,
+                  fmt::format("{} operands, but {} operand types", given, operand_types.size()));
     if (result_types.size() != results.size())
       lexer_.fail(types_at, fmt::format("{} results, but {} result types", results.size(),
                                         result_types.size()));

@@ -36,7 +36,8 @@ class Verifier : public VerifyReport {
 
  private:
   void report(int check, const Op& op, std::string message) {
-    diagnostics_.error(op.loc(), fmt::format("{}: {} [verifier check {}]", op.name(), message, check));
+    diagnostics_.error(op.loc(),
+                       fmt::format("{}: {} [verifier check {}]", op.name(), message, check));
   }
 
   static bool fits(Count c, std::size_t n) { return n >= c.min && n <= c.max; }
@@ -102,8 +103,9 @@ class Verifier : public VerifyReport {
     const auto group = [](Level x) { return x == Level::placed ? Level::flow : x; };
     // A function is the frame of the thread and of the cfg level.
     if (group(l) != group(level_) && !op.is(ops::thread_func) && !level_reported_) {
-      report(5, op, fmt::format("is of level {} in a module of level {}", level_name(l),
-                                level_name(level_)));
+      report(
+          5, op,
+          fmt::format("is of level {} in a module of level {}", level_name(l), level_name(level_)));
       level_reported_ = true;
     }
     if (op.is(ops::thread_func)) level_ = Level::any;
@@ -119,8 +121,8 @@ class Verifier : public VerifyReport {
       }
       for (const auto& b : region->blocks()) {
         if (!b->terminator()) {
-          report(3, b->empty() ? op : *b->last(), b->empty() ? "has a block without ops"
-                                                             : "ends a block, but is no terminator");
+          report(3, b->empty() ? op : *b->last(),
+                 b->empty() ? "has a block without ops" : "ends a block, but is no terminator");
           ok = false;
         }
         for (Op& inner : *b)
@@ -149,7 +151,8 @@ class Verifier : public VerifyReport {
     std::unordered_map<const Block*, std::vector<const Block*>> preds;
     for (const auto& x : list)
       if (const Op* t = x->last())
-        for (unsigned i = 0; i < t->num_successors(); ++i) preds[t->successor(i)].push_back(x.get());
+        for (unsigned i = 0; i < t->num_successors(); ++i)
+          preds[t->successor(i)].push_back(x.get());
     std::unordered_set<const Block*> all;
     for (const auto& x : list) all.insert(x.get());
     for (const auto& x : list)
@@ -188,10 +191,11 @@ class Verifier : public VerifyReport {
       level(op);
       for (unsigned i = 0; i < op.num_operands(); ++i)
         if (!dominates(*op.operand(i), op))
-          report(4, op, fmt::format("operand {}{} is used where its definition does not dominate", i,
-                                    op.operand(i)->name().empty()
-                                        ? ""
-                                        : fmt::format(" (%{})", op.operand(i)->name())));
+          report(4, op,
+                 fmt::format("operand {}{} is used where its definition does not dominate", i,
+                             op.operand(i)->name().empty()
+                                 ? ""
+                                 : fmt::format(" (%{})", op.operand(i)->name())));
       if (sound && op.info().verify) op.info().verify(op, *this);
       if (sound && op.is(ops::thread_call)) call(op);
       for (const auto& region : op.regions())
@@ -204,9 +208,9 @@ class Verifier : public VerifyReport {
     for (Op& op : module_.body()) {
       auto* const set = op.is(ops::mem_dram) ? &arrays : nullptr;
       const std::string& sym = op.str_attr("sym");
-      const bool fresh = set                          ? set->insert(sym).second
+      const bool fresh = set                       ? set->insert(sym).second
                          : op.is(ops::thread_func) ? functions_.emplace(sym, &op).second
-                                                      : true;
+                                                   : true;
       if (!fresh) report(7, op, fmt::format("'{}' is defined twice", sym));
     }
   }
@@ -224,8 +228,9 @@ class Verifier : public VerifyReport {
     const Type* result = func.attr("result") ? func.attr("result")->as_type() : nullptr;
     const Type given = op.num_results() == 1 ? op.result()->type() : type_void;
     if (!ok || (result && *result != given))
-      report(7, op, fmt::format("does not fit the parameters or the result of '{}'",
-                                op.str_attr("callee")));
+      report(
+          7, op,
+          fmt::format("does not fit the parameters or the result of '{}'", op.str_attr("callee")));
   }
 
   const Module& module_;

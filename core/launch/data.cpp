@@ -130,8 +130,8 @@ std::uint32_t parse_argument(const Param& param, const Argument& argument) {
   if (base == 16) digits.remove_prefix(2);
   std::int64_t v = 0;
   const auto [p, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), v, base);
-  const bool whole = ec == std::errc() && p == digits.data() + digits.size() &&
-                     !digits.empty() && std::isxdigit(static_cast<unsigned char>(digits[0]));
+  const bool whole = ec == std::errc() && p == digits.data() + digits.size() && !digits.empty() &&
+                     std::isxdigit(static_cast<unsigned char>(digits[0]));
   if (negative) v = -v;
   if (!whole || v < INT32_MIN || v > std::int64_t{UINT32_MAX})
     fail("an integer from -2147483648 to 4294967295");
@@ -157,8 +157,8 @@ std::vector<ScalarArg> load_scalars(const Signature& signature, const fs::path& 
     const auto it = given.find(p.name);
     if (it == given.end())
       throw Error(Exit::program,
-                  fmt::format("argument '{}' is missing: give it in {} or by --arg {}=VALUE", p.name,
-                              directory.empty() ? "args.txt" : path.string(), p.name));
+                  fmt::format("argument '{}' is missing: give it in {} or by --arg {}=VALUE",
+                              p.name, directory.empty() ? "args.txt" : path.string(), p.name));
     out.push_back({p.name, p.type, parse_argument(p, it->second)});
   }
   return out;
@@ -169,8 +169,7 @@ std::vector<ScalarArg> load_scalars(const Signature& signature, const fs::path& 
 /// Fills in count and offset from a NumPy header.
 void read_numpy_header(ArrayData& a) {
   const auto fail = [&](const std::string& why) {
-    throw Error(Exit::program,
-                fmt::format("array '{}': {} {}", a.name, a.file.string(), why));
+    throw Error(Exit::program, fmt::format("array '{}': {} {}", a.name, a.file.string(), why));
   };
   std::ifstream in(a.file, std::ios::binary);
   std::uint8_t lead[12] = {};
@@ -180,7 +179,8 @@ void read_numpy_header(ArrayData& a) {
   std::uint64_t start = 10;
   if (lead[6] >= 2) {
     in.read(reinterpret_cast<char*>(lead + 10), 2);
-    length |= static_cast<std::uint32_t>(lead[10]) << 16 | static_cast<std::uint32_t>(lead[11]) << 24;
+    length |= static_cast<std::uint32_t>(lead[10]) << 16 | static_cast<std::uint32_t>(lead[11])
+                                                               << 24;
     start = 12;
   }
   if (length > 65536) fail("has an unreasonable header");
@@ -193,7 +193,10 @@ void read_numpy_header(ArrayData& a) {
     if (colon == std::string::npos) fail("has no field '" + key + "' in its header");
     return trim(std::string_view(header).substr(colon + 1));
   };
-  const char kind = a.element.is_float() ? 'f' : a.element == type_i1 ? 'b' : a.element.is_signed() ? 'i' : 'u';
+  const char kind = a.element.is_float()    ? 'f'
+                    : a.element == type_i1  ? 'b'
+                    : a.element.is_signed() ? 'i'
+                                            : 'u';
   const std::string want = fmt::format("{}{}", kind, a.element.bytes());
   const std::string descr = field("descr");
   if (descr.size() < 5 || (descr[1] != '<' && descr[1] != '|') || descr.substr(2, 2) != want)
@@ -228,12 +231,14 @@ bool find_file(ArrayData& a, const fs::path& directory) {
   if (fs::exists(raw, ec)) {
     a.file = raw;
     if (!fs::is_regular_file(raw, ec))
-      throw Error(Exit::program, fmt::format("array '{}': {} is not a regular file", a.name, raw.string()));
+      throw Error(Exit::program,
+                  fmt::format("array '{}': {} is not a regular file", a.name, raw.string()));
     const std::uint64_t size = fs::file_size(raw, ec);
     if (size % a.element.bytes() != 0)
-      throw Error(Exit::program,
-                  fmt::format("array '{}': {} has {} bytes, which is no multiple of the element's {}",
-                              a.name, raw.string(), size, a.element.bytes()));
+      throw Error(
+          Exit::program,
+          fmt::format("array '{}': {} has {} bytes, which is no multiple of the element's {}",
+                      a.name, raw.string(), size, a.element.bytes()));
     a.count = size / a.element.bytes();
     return true;
   }
@@ -252,8 +257,8 @@ Launch load_launch(const Signature& signature, const fs::path& directory,
     throw Error(Exit::program, fmt::format("there is no data directory {}", directory.string()));
   Launch launch;
   launch.scalars = load_scalars(signature, directory, overrides);
-  const double memory =
-      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGE_SIZE));
+  const double memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
+                        static_cast<double>(::sysconf(_SC_PAGE_SIZE));
   double total = 0;
   for (const DramArray& array : signature.arrays) {
     ArrayData a;
@@ -264,17 +269,19 @@ Launch load_launch(const Signature& signature, const fs::path& directory,
     if (array.size) {
       const std::int64_t n = evaluate_size(*array.size, launch.scalars, array);
       if (n < 0)
-        throw Error(Exit::program, array.loc, fmt::format("array '{}' has the negative size {}", a.name, n));
+        throw Error(Exit::program, array.loc,
+                    fmt::format("array '{}' has the negative size {}", a.name, n));
       if (has_file && a.count != static_cast<std::uint64_t>(n))
         throw Error(Exit::program, array.loc,
                     fmt::format("array '{}' has size {}, but {} holds {} elements", a.name, n,
                                 a.file.string(), a.count));
       a.count = static_cast<std::uint64_t>(n);
     } else if (!has_file) {
-      throw Error(Exit::program, array.loc,
-                  fmt::format("array '{}' has no size, so it needs a file {}.bin or {}.npy{}", a.name,
-                              a.name, a.name,
-                              directory.empty() ? " (give --data DIR)" : " in " + directory.string()));
+      throw Error(
+          Exit::program, array.loc,
+          fmt::format("array '{}' has no size, so it needs a file {}.bin or {}.npy{}", a.name,
+                      a.name, a.name,
+                      directory.empty() ? " (give --data DIR)" : " in " + directory.string()));
     }
     total += static_cast<double>(a.count) * a.element.bytes();
     if (total > memory)
@@ -294,7 +301,8 @@ std::uint64_t reported_bytes(const Launch& launch, const fs::path& directory) {
     std::uint64_t n = 0;
     const auto [p, error] = std::from_chars(text.data(), text.data() + text.size(), n);
     if (error != std::errc() || p != text.data() + text.size())
-      throw Error(Exit::program, {intern_file(path.string()), 1, 1, 1}, "expected one number of bytes");
+      throw Error(Exit::program, {intern_file(path.string()), 1, 1, 1},
+                  "expected one number of bytes");
     return n;
   }
   std::uint64_t sum = 0;
@@ -305,7 +313,8 @@ std::uint64_t reported_bytes(const Launch& launch, const fs::path& directory) {
 void write_outputs(const Launch& launch, const fs::path& directory) {
   std::error_code ec;
   fs::create_directories(directory, ec);
-  if (ec) throw Error(Exit::usage, fmt::format("cannot make {}: {}", directory.string(), ec.message()));
+  if (ec)
+    throw Error(Exit::usage, fmt::format("cannot make {}: {}", directory.string(), ec.message()));
   for (const ArrayData& a : launch.arrays) {
     if (!a.written) continue;
     const std::string_view bytes(reinterpret_cast<const char*>(a.data()), a.bytes());
@@ -314,7 +323,8 @@ void write_outputs(const Launch& launch, const fs::path& directory) {
       continue;
     }
     std::string text(a.file_offset, '\0');
-    std::ifstream(a.file, std::ios::binary).read(text.data(), static_cast<std::streamsize>(text.size()));
+    std::ifstream(a.file, std::ios::binary)
+        .read(text.data(), static_cast<std::streamsize>(text.size()));
     write_file(directory / (a.name + ".npy"), text.append(bytes));
   }
 }
@@ -349,18 +359,20 @@ void check_outputs(const Launch& launch, const fs::path& directory,
       }
     }();
     if (!found)
-      throw Error(Exit::usage, fmt::format("there is no {}.bin or {}.npy in {} to check array '{}' against",
-                                           a.name, a.name, directory.string(), a.name));
+      throw Error(Exit::usage,
+                  fmt::format("there is no {}.bin or {}.npy in {} to check array '{}' against",
+                              a.name, a.name, directory.string(), a.name));
     if (want.count != a.count)
-      throw Error(Exit::differs, fmt::format("array '{}' has {} elements, {} has {}", a.name, a.count,
-                                             want.file.string(), want.count));
+      throw Error(Exit::differs, fmt::format("array '{}' has {} elements, {} has {}", a.name,
+                                             a.count, want.file.string(), want.count));
     std::ifstream in(want.file, std::ios::binary);
     in.seekg(static_cast<std::streamoff>(want.file_offset));
     const std::uint64_t step = (std::uint64_t{1} << 20) / a.element.bytes();
     std::vector<std::uint8_t> chunk(step * a.element.bytes());
     for (std::uint64_t at = 0; at < a.count; at += step) {
       const std::uint64_t n = std::min(step, a.count - at);
-      in.read(reinterpret_cast<char*>(chunk.data()), static_cast<std::streamsize>(n * a.element.bytes()));
+      in.read(reinterpret_cast<char*>(chunk.data()),
+              static_cast<std::streamsize>(n * a.element.bytes()));
       if (!in) throw Error(Exit::usage, fmt::format("cannot read {}", want.file.string()));
       if (std::memcmp(chunk.data(), a.data() + at * a.element.bytes(), n * a.element.bytes()) == 0)
         continue;
@@ -368,10 +380,11 @@ void check_outputs(const Launch& launch, const fs::path& directory,
         const std::uint32_t g = load_element(a.data(), a.element.kind, at + i);
         const std::uint32_t w = load_element(chunk.data(), a.element.kind, i);
         if (g == w) continue;
-        if (tolerance && a.element.is_float() && near(as_float(g), as_float(w), *tolerance)) continue;
-        throw Error(Exit::differs, fmt::format("output differs: {}[{}] is {}, expected {} ({})", a.name, at + i,
-                                               show(a.element, g), show(a.element, w),
-                                               want.file.string()));
+        if (tolerance && a.element.is_float() && near(as_float(g), as_float(w), *tolerance))
+          continue;
+        throw Error(Exit::differs,
+                    fmt::format("output differs: {}[{}] is {}, expected {} ({})", a.name, at + i,
+                                show(a.element, g), show(a.element, w), want.file.string()));
       }
     }
   }

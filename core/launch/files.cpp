@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 namespace {
 
 [[noreturn]] void fail(const char* verb, const fs::path& path, int error) {
-  throw Error(Exit::usage, fmt::format("cannot {} {}: {}", verb, path.string(), std::strerror(error)));
+  throw Error(Exit::usage,
+              fmt::format("cannot {} {}: {}", verb, path.string(), std::strerror(error)));
 }
 
 /// Path of the temporary file being written, for the signal handler; empty if there is none.
@@ -48,10 +49,12 @@ void write_file(const fs::path& path, std::string_view bytes) {
   const bool special = ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
   if (special && S_ISDIR(info.st_mode)) fail("write", path, EISDIR);
   const fs::path target =
-      special ? path
-              : path.parent_path() / fmt::format(".{}.{}.tmp", path.filename().string(), ::getpid());
+      special
+          ? path
+          : path.parent_path() / fmt::format(".{}.{}.tmp", path.filename().string(), ::getpid());
   if (!special) remember_temporary(target.c_str());
-  const int fd = ::open(target.c_str(), O_WRONLY | O_CLOEXEC | (special ? 0 : O_CREAT | O_TRUNC), 0666);
+  const int fd =
+      ::open(target.c_str(), O_WRONLY | O_CLOEXEC | (special ? 0 : O_CREAT | O_TRUNC), 0666);
   int error = fd < 0 ? errno : 0;
   if (fd >= 0) {
     if (!write_all(fd, bytes)) error = errno;

@@ -59,7 +59,8 @@ class Evaluator {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(Exit::program, array_.loc, fmt::format("the size of array '{}' {}", array_.name, what));
+    throw Error(Exit::program, array_.loc,
+                fmt::format("the size of array '{}' {}", array_.name, what));
   }
   std::int64_t narrow(Wide v) const {
     if (v < INT64_MIN || v > INT64_MAX) fail("overflows 64 bits");

@@ -93,7 +93,8 @@ ElfResult read_plugin_sections(Bytes file) {
     const auto* begin = reinterpret_cast<const char*>(names->data()) + s->sh_name;
     const std::string_view name(begin, strnlen(begin, names->size() - s->sh_name));
     if (name != ".revet.abi" && name != ".revet.provides") continue;
-    const auto bytes = s->sh_type == SHT_NOBITS ? std::nullopt : slice(file, s->sh_offset, s->sh_size);
+    const auto bytes =
+        s->sh_type == SHT_NOBITS ? std::nullopt : slice(file, s->sh_offset, s->sh_size);
     if (!bytes) return fail(fmt::format("damaged ELF file (section {} is outside the file)", name));
     std::vector<std::string> strings = strings_of(*bytes);
     if (name == ".revet.abi") {

@@ -16,7 +16,8 @@ namespace {
 /// The loader's own words from a Boost.DLL exception: the errno phrase after them is unrelated, and
 /// a missing symbol is worth reading.
 std::string loader_text(std::string text) {
-  const std::size_t prefix = text.find("boost::dll::shared_library::load() failed (dlerror system message: ");
+  const std::size_t prefix =
+      text.find("boost::dll::shared_library::load() failed (dlerror system message: ");
   if (prefix != std::string::npos) text = text.substr(text.find("message: ") + 9);
   if (const std::size_t end = text.rfind("): "); end != std::string::npos) text.resize(end);
   if (const std::size_t at = text.find("undefined symbol: "); at != std::string::npos) {
@@ -72,11 +73,13 @@ void Plugins::add_file(const fs::path& path) {
     if (f.canonical == canonical) return;
   ElfResult elf = read_plugin_sections(path);
   if (elf.error.empty() && elf.sections.abi_version != REVET_ABI_VERSION_STRING)
-    elf.error = fmt::format("has plugin ABI {}, this revet has {}; rebuild the plugin against this version",
-                            elf.sections.abi_version, REVET_ABI_VERSION_STRING);
+    elf.error =
+        fmt::format("has plugin ABI {}, this revet has {}; rebuild the plugin against this version",
+                    elf.sections.abi_version, REVET_ABI_VERSION_STRING);
   else if (elf.error.empty() && elf.sections.fingerprint != REVET_ABI_FINGERPRINT)
     elf.error = fmt::format(
-        "was built differently from this revet; rebuild the plugin with the same compiler and flags "
+        "was built differently from this revet; rebuild the plugin with the same compiler and "
+        "flags "
         "against the installed headers\n  plugin: {}\n  revet:  {}",
         elf.sections.fingerprint, REVET_ABI_FINGERPRINT);
   const std::size_t index = files_.size();
@@ -105,10 +108,12 @@ void Plugins::load(const PluginFile& file) {
     fail(fmt::format("'revet_plugin' has magic {:#x} and size {}, expected {:#x} and {}",
                      plugin->magic, plugin->struct_size, plugin_magic, sizeof(RevetPlugin)));
   if (plugin->abi_version != plugin_abi_version)
-    fail(fmt::format("has plugin ABI {}, this revet has {}", plugin->abi_version, plugin_abi_version));
+    fail(fmt::format("has plugin ABI {}, this revet has {}", plugin->abi_version,
+                     plugin_abi_version));
   if (std::string_view(plugin->fingerprint) != REVET_ABI_FINGERPRINT)
-    fail(fmt::format("'revet_plugin' has another fingerprint than this revet\n  plugin: {}\n  revet:  {}",
-                     plugin->fingerprint, REVET_ABI_FINGERPRINT));
+    fail(fmt::format(
+        "'revet_plugin' has another fingerprint than this revet\n  plugin: {}\n  revet:  {}",
+        plugin->fingerprint, REVET_ABI_FINGERPRINT));
   const auto [it, fresh] = loaded_names_.try_emplace(plugin->name, file.path.string());
   if (!fresh)
     fail(fmt::format("a plugin named '{}' is already loaded from {}", plugin->name, it->second));
@@ -152,7 +157,8 @@ void Plugins::load_named(const std::vector<std::string>& names) {
       tried = {name};
     } else {
       for (const fs::path& dir : directories_)
-        for (const std::string& file : {name, name + ".so", "lib" + name + ".so"}) tried.push_back(dir / file);
+        for (const std::string& file : {name, name + ".so", "lib" + name + ".so"})
+          tried.push_back(dir / file);
     }
     for (const fs::path& path : tried)
       if (found.empty() && fs::exists(path, ec)) found = path;
@@ -191,8 +197,9 @@ void Plugins::need(const std::string& what) {
   for (const std::size_t i : list)
     if (loaded_.count(files_[i].canonical.string()) != 0) return;
   for (std::size_t i = 1; verbose && i < list.size(); ++i)
-    diagnostics_.note({}, fmt::format("{} of {} is shadowed by {}", what, files_[list[i]].path.string(),
-                                      files_[list[0]].path.string()));
+    diagnostics_.note({},
+                      fmt::format("{} of {} is shadowed by {}", what, files_[list[i]].path.string(),
+                                  files_[list[0]].path.string()));
   load(files_[list[0]]);
 }
 

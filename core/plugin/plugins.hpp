@@ -65,7 +65,8 @@ class Plugins {
 
 /// --plugin-path entries, then REVET_PLUGIN_PATH, then lib/revet/plugins of the installation, then
 /// the folder of the executable.
-std::vector<std::filesystem::path> search_directories(const std::vector<std::string>& from_command_line);
+std::vector<std::filesystem::path> search_directories(
+    const std::vector<std::string>& from_command_line);
 /// The real path of the running executable.
 std::filesystem::path executable_path();
 /// The fingerprint this host was built with.

@@ -8,9 +8,9 @@ void Registry::claim(const std::string& what) {
   const auto [it, fresh] = origins.try_emplace(what, origin);
   if (fresh) return;
   const std::size_t colon = what.find(':');
-  throw Error(Exit::usage, fmt::format("{} '{}' is registered by both {} and {}",
-                                       what.substr(0, colon), what.substr(colon + 1), it->second,
-                                       origin));
+  throw Error(Exit::usage,
+              fmt::format("{} '{}' is registered by both {} and {}", what.substr(0, colon),
+                          what.substr(colon + 1), it->second, origin));
 }
 
 void Registry::add_pass(PassInfo info) {

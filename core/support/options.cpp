@@ -25,7 +25,8 @@ std::string expected(const OptionSpec& spec) {
     case OptionType::integer: return "an integer" + range(spec);
     case OptionType::number: return "a number" + range(spec);
     case OptionType::text:
-      return spec.choices.empty() ? "text" : fmt::format("one of {}", fmt::join(spec.choices, ", "));
+      return spec.choices.empty() ? "text"
+                                  : fmt::format("one of {}", fmt::join(spec.choices, ", "));
   }
   return "";
 }
@@ -39,9 +40,9 @@ std::string describe(const OptionSpec& spec) {
 
 ParsedOption parse_option(const OptionSpec& spec, const std::string& text) {
   const auto bad = [&] {
-    return ParsedOption{std::nullopt, fmt::format("option '{}' expects {}, got '{}'{}", spec.name,
-                                                  expected(spec), text,
-                                                  did_you_mean(text, spec.choices))};
+    return ParsedOption{std::nullopt,
+                        fmt::format("option '{}' expects {}, got '{}'{}", spec.name, expected(spec),
+                                    text, did_you_mean(text, spec.choices))};
   };
   const char* const end = text.data() + text.size();
   const auto out_of_range = [&](double v) {

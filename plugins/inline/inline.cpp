@@ -13,11 +13,12 @@
 ///
 /// Algorithm: depth-first over the call graph, callees before callers, so a body is complete when
 /// it is copied, or moved where this is its only call; a call of a function that is still being
-/// visited closes a cycle, which is an error. Linear in the size of the result. A function ends in one return, which gives the call's
-/// value, or in an exit, which replaces the rest of the caller's block. Every exit that was copied
-/// ends the caller's thread: the views, iterators and SRAMs that this thread has open at the call
-/// are closed before it, the last opened first. A stack kept while walking the caller knows them.
-/// Functions that call functions twice grow as powers of two; `max-ops` makes that an error.
+/// visited closes a cycle, which is an error. Linear in the size of the result. A function ends in
+/// one return, which gives the call's value, or in an exit, which replaces the rest of the caller's
+/// block. Every exit that was copied ends the caller's thread: the views, iterators and SRAMs that
+/// this thread has open at the call are closed before it, the last opened first. A stack kept while
+/// walking the caller knows them. Functions that call functions twice grow as powers of two;
+/// `max-ops` makes that an error.
 ///
 /// Why here: first of all, since no other pass looks through a call.
 ///

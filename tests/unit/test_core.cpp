@@ -25,7 +25,8 @@ TEST_CASE("options are parsed against their declaration") {
   CHECK(parse_option(b, "yes").error == "option 'b' expects true or false, got 'yes'");
   OptionSpec c{"c", OptionType::text, "off", "help"};
   c.choices = {"off", "warn", "error"};
-  CHECK(parse_option(c, "wran").error == "option 'c' expects one of off, warn, error, got 'wran' (did you mean 'warn'?)");
+  CHECK(parse_option(c, "wran").error ==
+        "option 'c' expects one of off, warn, error, got 'wran' (did you mean 'warn'?)");
   const OptionSpec f{"f", OptionType::number, "0.5", "help"};
   CHECK(parse_option(f, "1e3").value == "1000");
   CHECK_FALSE(parse_option(f, "nan").value);
@@ -61,14 +62,16 @@ TEST_CASE("snippets line up under tabs, wide characters and CRLF") {
   const Diagnostic first{Severity::error, {f, 1, 5, 1}, "m", {}, {}, {}};
   CHECK(render_text(first, sources, false) == "s.rvt:1:5: error: m\nint x;\n    ^\n");
   const Diagnostic second{Severity::error, {f, 2, 7, 1}, "m", {}, {}, {}};
-  CHECK(render_text(second, sources, false) == "s.rvt:2:7: error: m\n        // \xE6\xBC\xA2 y\n              ^\n");
+  CHECK(render_text(second, sources, false) ==
+        "s.rvt:2:7: error: m\n        // \xE6\xBC\xA2 y\n              ^\n");
 }
 
 TEST_CASE("the ELF reader refuses damaged files wherever they are cut or changed") {
   const auto path = executable_path();
   const std::string text = read_file(path);
   std::vector<std::uint8_t> file(text.begin(), text.end());
-  CHECK(read_plugin_sections(std::span(file)).error == "not a revet plugin (no section .revet.abi)");
+  CHECK(read_plugin_sections(std::span(file)).error ==
+        "not a revet plugin (no section .revet.abi)");
   CHECK(read_plugin_sections(std::span(file).first(0)).error == "the file is empty");
   for (std::size_t n = 1; n < file.size(); n = n * 5 / 4 + 1)
     CHECK_FALSE(read_plugin_sections(std::span(file).first(n)).error.empty());
@@ -83,7 +86,8 @@ TEST_CASE("the ELF reader refuses damaged files wherever they are cut or changed
 }
 
 TEST_CASE("size expressions are evaluated in 64 bits") {
-  const std::vector<ScalarArg> args = {{"n", type_i32, static_cast<std::uint32_t>(-3)}, {"m", type_u32, 0xFFFFFFFFu}};
+  const std::vector<ScalarArg> args = {{"n", type_i32, static_cast<std::uint32_t>(-3)},
+                                       {"m", type_u32, 0xFFFFFFFFu}};
   DramArray array;
   array.name = "a";
   const auto eval = [&](Attr e) { return evaluate_size(e, args, array); };
@@ -91,8 +95,10 @@ TEST_CASE("size expressions are evaluated in 64 bits") {
   CHECK(eval(Attr::Array{"neg", "n"}) == 3);
   CHECK(eval(Attr::Array{"/", 7, 0}) == -1);
   CHECK(eval(Attr::Array{"%", 7, 0}) == 7);
-  CHECK(eval(Attr::Array{"?:", Attr::Array{"<", "n", 0}, 1, Attr::Array{"*", "m", Attr::Array{"*", "m", "m"}}}) == 1);
-  CHECK_THROWS_WITH(eval(Attr::Array{"*", "m", Attr::Array{"*", "m", "m"}}), "the size of array 'a' overflows 64 bits");
+  CHECK(eval(Attr::Array{"?:", Attr::Array{"<", "n", 0}, 1,
+                         Attr::Array{"*", "m", Attr::Array{"*", "m", "m"}}}) == 1);
+  CHECK_THROWS_WITH(eval(Attr::Array{"*", "m", Attr::Array{"*", "m", "m"}}),
+                    "the size of array 'a' overflows 64 bits");
   CHECK_THROWS_WITH(eval("k"), "the size of array 'a' uses 'k', which is no parameter of main");
 }
 

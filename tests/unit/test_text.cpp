@@ -21,7 +21,8 @@ std::string parse_error(const std::string& text) {
   return d.all()[0].message;
 }
 
-const char* const sample = R"(%a = mem.dram() {size = ["*", 16, "count"], sym = "a"} : () -> (dram<u8>) loc("x.rvt":1:1)
+const char* const sample =
+    R"(%a = mem.dram() {size = ["*", 16, "count"], sym = "a"} : () -> (dram<u8>) loc("x.rvt":1:1)
 
 thread.func() {args = ["count"], result = void, sym = "main"} ({
 ^bb0(%count: i32):
@@ -82,12 +83,13 @@ TEST_CASE("value names survive, also equal and missing ones") {
 }
 
 TEST_CASE("attributes round trip bit for bit") {
-  for (const float f : {0.0f, -0.0f, 1.5f, 1e-45f, 3.4028235e38f, 0.1f, std::bit_cast<float>(0x7F800000u),
-                        std::bit_cast<float>(0xFFC00001u)}) {
+  for (const float f : {0.0f, -0.0f, 1.5f, 1e-45f, 3.4028235e38f, 0.1f,
+                        std::bit_cast<float>(0x7F800000u), std::bit_cast<float>(0xFFC00001u)}) {
     Module m;
     Builder b(m.body());
-    Op* func = b.create(ops::thread_func, {}, {},
-                        {{"sym", "a \"quoted\\ \n name"}, {"args", Attr::Array{}}, {"result", type_void}}, 1);
+    Op* func = b.create(
+        ops::thread_func, {}, {},
+        {{"sym", "a \"quoted\\ \n name"}, {"args", Attr::Array{}}, {"result", type_void}}, 1);
     Builder in(func->region().add_block());
     in.constant(f);
     in.create(ops::thread_return, {});
@@ -102,9 +104,11 @@ TEST_CASE("attributes round trip bit for bit") {
 
 TEST_CASE("parse errors say what is wrong") {
   const std::string func = "thread.func() {args = [], result = void, sym = \"main\"} ({\n";
-  CHECK(parse_error("thread.fun() : () -> ()") == "unknown op 'thread.fun' (did you mean 'thread.func'?)");
+  CHECK(parse_error("thread.fun() : () -> ()") ==
+        "unknown op 'thread.fun' (did you mean 'thread.func'?)");
   CHECK(parse_error(func + "thread.yield(%x) : (i32) -> ()}) : () -> ()") == "undefined value %x");
-  CHECK(parse_error(func + "thread.yield(%x) : () -> ()}) : () -> ()") == "1 operands, but 0 operand types");
+  CHECK(parse_error(func + "thread.yield(%x) : () -> ()}) : () -> ()") ==
+        "1 operands, but 0 operand types");
   CHECK(parse_error(func) == "expected the name of an op, found the end of the file");
   CHECK(parse_error("\x01") == "unexpected byte 0x01");
   CHECK(parse_error("thread.func() {a = \"x") == "unterminated string");
@@ -112,8 +116,10 @@ TEST_CASE("parse errors say what is wrong") {
         "'99999999999999999999' is not a 64-bit integer");
   CHECK(parse_error("%x = arith.constant() {value = 1, value = 2} : () -> (i32)") ==
         "attribute 'value' is given twice");
-  CHECK(parse_error("%x = arith.constant() {value = 1} : () -> (i33)") == "expected a type, found 'i33'");
-  CHECK(parse_error("%x = arith.constant() {value = 1} : () -> (sram<i32, 0>)") == "the size is out of range");
+  CHECK(parse_error("%x = arith.constant() {value = 1} : () -> (i33)") ==
+        "expected a type, found 'i33'");
+  CHECK(parse_error("%x = arith.constant() {value = 1} : () -> (sram<i32, 0>)") ==
+        "the size is out of range");
 }
 
 TEST_CASE("forward references across blocks resolve") {

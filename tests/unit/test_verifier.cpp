@@ -23,8 +23,8 @@ std::vector<std::string> violations(const std::string& text) {
 /// A main around the ops.
 std::string in_main(const std::string& ops) {
   return "%a = mem.dram() {sym = \"a\"} : () -> (dram<i32>)\n"
-         "thread.func() {args = [\"n\"], result = void, sym = \"main\"} ({\n^bb0(%n: i32):\n" + ops +
-         "thread.return() : () -> ()\n}) : () -> ()\n";
+         "thread.func() {args = [\"n\"], result = void, sym = \"main\"} ({\n^bb0(%n: i32):\n" +
+         ops + "thread.return() : () -> ()\n}) : () -> ()\n";
 }
 
 void expect(const std::string& text, const std::string& message) {
@@ -54,7 +54,8 @@ TEST_CASE("check 2: attributes") {
 }
 
 TEST_CASE("check 3: blocks end in terminators") {
-  expect(in_main("thread.replicate() {n = 2} ({ %x = arith.add(%n, %n) : (i32, i32) -> (i32) }) : () -> ()\n"),
+  expect(in_main("thread.replicate() {n = 2} ({ %x = arith.add(%n, %n) : (i32, i32) -> (i32) }) : "
+                 "() -> ()\n"),
          "arith.add: ends a block, but is no terminator [verifier check 3]");
   expect(in_main("thread.exit() : () -> ()\n"),
          "thread.exit: is a terminator in the middle of a block [verifier check 3]");
@@ -63,11 +64,14 @@ TEST_CASE("check 3: blocks end in terminators") {
 }
 
 TEST_CASE("check 4: dominance") {
-  expect(in_main("%x = arith.add(%y, %n) : (i32, i32) -> (i32)\n%y = arith.add(%n, %n) : (i32, i32) -> (i32)\n"),
-         "arith.add: operand 0 (%y) is used where its definition does not dominate [verifier check 4]");
+  expect(in_main("%x = arith.add(%y, %n) : (i32, i32) -> (i32)\n%y = arith.add(%n, %n) : (i32, "
+                 "i32) -> (i32)\n"),
+         "arith.add: operand 0 (%y) is used where its definition does not dominate [verifier check "
+         "4]");
   expect(in_main("thread.replicate() {n = 2} ({ %y = arith.add(%n, %n) : (i32, i32) -> (i32)\n"
                  "thread.yield() : () -> () }) : () -> ()\n%x = arith.neg(%y) : (i32) -> (i32)\n"),
-         "arith.neg: operand 0 (%y) is used where its definition does not dominate [verifier check 4]");
+         "arith.neg: operand 0 (%y) is used where its definition does not dominate [verifier check "
+         "4]");
 }
 
 TEST_CASE("check 5: module level") {
@@ -80,10 +84,12 @@ TEST_CASE("check 6: the ops' own rules") {
   expect(in_main("%x = arith.constant() {value = 300} : () -> (u8)\n"),
          "arith.constant: the value does not fit its type [verifier check 6]");
   expect(in_main("%c = arith.cmp(%n, %n) {pred = \"lt\"} : (i32, i32) -> (i1)\n"
-                 "%x = thread.if(%c) ({ thread.yield(%n) : (i32) -> () }, { thread.yield(%c) : (i1) -> () }) : (i1) -> (i32)\n"),
+                 "%x = thread.if(%c) ({ thread.yield(%n) : (i32) -> () }, { thread.yield(%c) : "
+                 "(i1) -> () }) : (i1) -> (i32)\n"),
          "thread.yield: value 0 has type i1, expected i32 [verifier check 6]");
-  expect(in_main("%x = mem.dram_atomic(%a, %n, %n) {op = \"ad\"} : (dram<i32>, i32, i32) -> (i32)\n"),
-         "mem.dram_atomic: unknown atomic operation \"ad\" (did you mean 'add'?) [verifier check 6]");
+  expect(
+      in_main("%x = mem.dram_atomic(%a, %n, %n) {op = \"ad\"} : (dram<i32>, i32, i32) -> (i32)\n"),
+      "mem.dram_atomic: unknown atomic operation \"ad\" (did you mean 'add'?) [verifier check 6]");
   expect(in_main("%x = thread.fork(%n) : (i32) -> (u32)\n"),
          "thread.fork: the result has n's type [verifier check 6]");
 }
@@ -99,5 +105,6 @@ TEST_CASE("check 7: symbols and calls") {
 
 TEST_CASE("all violations are collected") {
   CHECK(violations(in_main("%x = arith.constant() {value = 300} : () -> (u8)\n"
-                           "%y = arith.constant() {value = 3} : () -> (i1)\n")).size() == 2);
+                           "%y = arith.constant() {value = 3} : () -> (i1)\n"))
+            .size() == 2);
 }

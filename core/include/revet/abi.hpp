@@ -1,4 +1,5 @@
-/// What host and plugin must agree on, as text: the fingerprint in `revet_plugin` and in the section
+/// What host and plugin must agree on, as text: the fingerprint in `revet_plugin` and in the
+/// section
 /// `.revet.abi`.
 #pragma once
 
@@ -38,11 +39,12 @@
 #endif
 
 #define REVET_ABI_VERSION_STRING "1"
-#define REVET_ABI_FINGERPRINT                                                       \
-  "compiler=" REVET_ABI_COMPILER " standard=" REVET_STRING(__cplusplus)             \
-      " cxx11-abi=" REVET_STRING(_GLIBCXX_USE_CXX11_ABI)                            \
-          " glibcxx-debug=" REVET_ABI_GLIBCXX_DEBUG " sanitizer=" REVET_ABI_SANITIZER \
-              " core=" REVET_CORE_VERSION " headers=" REVET_HEADERS_HASH
+#define REVET_ABI_FINGERPRINT                                                               \
+  "compiler=" REVET_ABI_COMPILER                                                            \
+  " standard=" REVET_STRING(__cplusplus) " cxx11-abi=" REVET_STRING(                        \
+      _GLIBCXX_USE_CXX11_ABI) " glibcxx-debug=" REVET_ABI_GLIBCXX_DEBUG                     \
+                              " sanitizer=" REVET_ABI_SANITIZER " core=" REVET_CORE_VERSION \
+                              " headers=" REVET_HEADERS_HASH
 
 /// Recorded and shown, never compared.
 #ifdef NDEBUG

@@ -26,14 +26,16 @@ class Builder {
   void set_loc(Loc loc) { loc_ = loc; }
   Loc loc() const { return loc_; }
 
-  Op* create(const OpInfo& info, std::span<Value* const> operands, std::span<const Type> results = {},
-             AttrMap attrs = {}, unsigned regions = 0) {
-    return block_->insert(Op::create(info, loc_, operands, results, std::move(attrs), regions), before_);
+  Op* create(const OpInfo& info, std::span<Value* const> operands,
+             std::span<const Type> results = {}, AttrMap attrs = {}, unsigned regions = 0) {
+    return block_->insert(Op::create(info, loc_, operands, results, std::move(attrs), regions),
+                          before_);
   }
   Op* create(const OpInfo& info, std::initializer_list<Value*> operands,
              std::initializer_list<Type> results = {}, AttrMap attrs = {}, unsigned regions = 0) {
     return create(info, std::span<Value* const>(operands.begin(), operands.size()),
-                  std::span<const Type>(results.begin(), results.size()), std::move(attrs), regions);
+                  std::span<const Type>(results.begin(), results.size()), std::move(attrs),
+                  regions);
   }
   /// An integer or bool constant, wrapped to the type.
   Value* constant(Type type, std::int64_t value);

@@ -58,9 +58,10 @@ class Diagnostics {
   void clear();
 
   std::size_t limit = 20;
-  std::vector<std::string> enabled = {};   ///< from -WNAME
-  std::vector<std::string> disabled = {"narrowing"};  ///< from -Wno-NAME, and what is off by default
-  std::string pass;                        ///< stamped on what is reported
+  std::vector<std::string> enabled = {};  ///< from -WNAME
+  std::vector<std::string> disabled = {
+      "narrowing"};  ///< from -Wno-NAME, and what is off by default
+  std::string pass;  ///< stamped on what is reported
 
  private:
   Diagnostic& add(Diagnostic d, bool keep);

@@ -29,9 +29,9 @@ class ArrayData {
   std::string name;
   Type element;
   bool written = false;
-  std::uint64_t count = 0;          ///< elements
-  std::filesystem::path file;       ///< where the contents come from; empty: zeros
-  std::uint64_t file_offset = 0;    ///< of the first element (NumPy files have a header)
+  std::uint64_t count = 0;        ///< elements
+  std::filesystem::path file;     ///< where the contents come from; empty: zeros
+  std::uint64_t file_offset = 0;  ///< of the first element (NumPy files have a header)
   bool numpy = false;
 
   std::uint64_t bytes() const { return count * element.bytes(); }

@@ -27,7 +27,8 @@ using OptionTable = std::vector<OptionSpec>;
 /// "integer 1..4096, default 32" and the like.
 std::string describe(const OptionSpec& spec);
 
-/// The value in canonical spelling, or an error message ("expects an integer from 1 to 8, got 'x'").
+/// The value in canonical spelling, or an error message ("expects an integer from 1 to 8, got
+/// 'x'").
 struct ParsedOption {
   std::optional<std::string> value;
   std::string error;

@@ -70,8 +70,8 @@ struct BackendContext {
 };
 
 struct RunResult {
-  std::vector<double> seconds;     ///< per repetition, of the program alone; empty if not timed
-  std::uint64_t threads = 0;       ///< dataflow threads of one repetition
+  std::vector<double> seconds;  ///< per repetition, of the program alone; empty if not timed
+  std::uint64_t threads = 0;    ///< dataflow threads of one repetition
   unsigned host_threads = 1;
   std::map<std::string, std::string> extra;  ///< name -> JSON text, added to --stats
 };
@@ -137,7 +137,13 @@ struct RevetPlugin {
 
 /// Defines `revet_plugin`. REVET_ABI_FINGERPRINT and the sections `.revet.abi` and
 /// `.revet.provides` come from the CMake function revet_add_plugin.
-#define REVET_PLUGIN(NAME, SUMMARY, REGISTER)                                                     \
-  extern "C" __attribute__((visibility("default"), used)) const RevetPlugin revet_plugin = {      \
-      revet::plugin_magic, sizeof(RevetPlugin), revet::plugin_abi_version, REVET_ABI_FINGERPRINT, \
-      NAME,                REVET_PLUGIN_VERSION, SUMMARY,                  REGISTER};
+#define REVET_PLUGIN(NAME, SUMMARY, REGISTER)                  \
+  extern "C" __attribute__((visibility("default"), used))      \
+  const RevetPlugin revet_plugin = {revet::plugin_magic,       \
+                                    sizeof(RevetPlugin),       \
+                                    revet::plugin_abi_version, \
+                                    REVET_ABI_FINGERPRINT,     \
+                                    NAME,                      \
+                                    REVET_PLUGIN_VERSION,      \
+                                    SUMMARY,                   \
+                                    REGISTER};

@@ -15,8 +15,34 @@ namespace revet {
 class Op;
 
 enum class Scalar : std::uint8_t {
-  add, sub, mul, div, rem, and_, or_, xor_, shl, shr, min, max, mulhi, rotl, rotr,
-  eq, ne, lt, le, gt, ge, neg, abs, popcount, clz, ctz, select, cast,
+  add,
+  sub,
+  mul,
+  div,
+  rem,
+  and_,
+  or_,
+  xor_,
+  shl,
+  shr,
+  min,
+  max,
+  mulhi,
+  rotl,
+  rotr,
+  eq,
+  ne,
+  lt,
+  le,
+  gt,
+  ge,
+  neg,
+  abs,
+  popcount,
+  clz,
+  ctz,
+  select,
+  cast,
 };
 
 /// The register content `bits` wrapped to type `k`: truncated, then extended.

@@ -1,8 +1,9 @@
 /// The text form of the IR (`.rir`), its parser, and the verifier.
 ///
 /// `%r, %s = name(%operands)[^bb1(%args)] {attr = value} ({^bb0(%x: i32): ..}) : (types) -> (types)
-/// loc("file":line:col)` or `loc(unknown)`. The parts in brackets, braces and parentheses after the operands are left
-/// out where empty. `//` starts a comment. A value keeps its source name; `.N` makes it unique.
+/// loc("file":line:col)` or `loc(unknown)`. The parts in brackets, braces and parentheses after the
+/// operands are left out where empty. `//` starts a comment. A value keeps its source name; `.N`
+/// makes it unique.
 #pragma once
 
 #include <memory>
@@ -22,8 +23,8 @@ std::string print(const Module& module, PrintOptions options = {});
 /// One op with its regions, as in the module's text but with names of its own; for messages.
 std::string print(const Op& op, PrintOptions options = {});
 
-/// Null where there were errors, which are in `diagnostics`. Ops take their locations from `loc(..)`,
-/// else from the .rir text itself. The result is not verified.
+/// Null where there were errors, which are in `diagnostics`. Ops take their locations from
+/// `loc(..)`, else from the .rir text itself. The result is not verified.
 std::unique_ptr<Module> parse_module(FileId file, const SourceManager& sources,
                                      Diagnostics& diagnostics);
 

@@ -8,7 +8,14 @@ namespace revet {
 
 enum class Kind : std::uint8_t {
   none,  ///< "void": no data, only order
-  i1, i8, i16, i32, u8, u16, u32, f32,
+  i1,
+  i8,
+  i16,
+  i32,
+  u8,
+  u16,
+  u32,
+  f32,
   ptr,     ///< pointer handed out by an SRAM allocator
   dram,    ///< dram<T>: off-chip array, bound at launch
   sram,    ///< sram<T, N>: on-chip buffer

@@ -5,9 +5,9 @@
  * copying from the other one only if it must, and gives a pointer to it:
  *   READ           a view that is not valid is copied from the other one and becomes valid
  *   WRITE          the view will be overwritten as a whole: it becomes valid, the other one invalid
- *   READ | WRITE   the view will be updated in part: the rule of READ, then the other one is invalid
- * Reading where neither view is valid is an error, and so is an access that the buffer was not
- * created for. A pointer from a host sync stays good until the next device sync with WRITE.
+ *   READ | WRITE   the view will be updated in part: the rule of READ, then the other one is
+ * invalid Reading where neither view is valid is an error, and so is an access that the buffer was
+ * not created for. A pointer from a host sync stays good until the next device sync with WRITE.
  *
  * On the OpenMP platform both views are one allocation and nothing is ever copied; the rules are
  * checked all the same. Another platform supplies a revet_device.
@@ -28,12 +28,7 @@
 extern "C" {
 #endif
 
-enum {
-  REVET_HOST_READ = 1,
-  REVET_HOST_WRITE = 2,
-  REVET_DEVICE_READ = 4,
-  REVET_DEVICE_WRITE = 8
-};
+enum { REVET_HOST_READ = 1, REVET_HOST_WRITE = 2, REVET_DEVICE_READ = 4, REVET_DEVICE_WRITE = 8 };
 
 enum {
   REVET_OK = 0,
@@ -193,9 +188,10 @@ static inline int revet_copy_(revet_context* context, revet_buffer* buffer, bool
                               uint64_t bytes) {
   int status;
   if (context->device == NULL || bytes == 0) return REVET_OK;
-  status = to_device
-               ? context->device->to_device(context->device_state, buffer->device, buffer->host, bytes)
-               : context->device->to_host(context->device_state, buffer->host, buffer->device, bytes);
+  status =
+      to_device
+          ? context->device->to_device(context->device_state, buffer->device, buffer->host, bytes)
+          : context->device->to_host(context->device_state, buffer->host, buffer->device, bytes);
   return status == 0 ? REVET_OK
                      : revet_set_error(context, REVET_ERROR_DEVICE, "copying a buffer failed");
 }

@@ -23,7 +23,8 @@
 
 namespace revet {
 
-// --- arithmetic -----------------------------------------------------------------------------------
+// --- arithmetic
+// -----------------------------------------------------------------------------------
 
 /// Quotient; all ones where b is 0, and the smallest value by -1 is itself.
 constexpr int32_t div(int32_t a, int32_t b) {
@@ -71,21 +72,26 @@ constexpr int64_t trip_count(int64_t lo, int64_t hi, int64_t step) {
   return distance <= 0 ? 0 : (distance - 1) / (step > 0 ? step : -step) + 1;
 }
 
-// --- arrays ---------------------------------------------------------------------------------------
+// --- arrays
+// ---------------------------------------------------------------------------------------
 
 /// The element, or 0 outside the array.
 template <class T>
 inline T read(const T* array, uint64_t size, uint64_t position) {
-  return position < size ? array[position] : T{};
+  if (position < size) [[likely]]
+    return array[position];
+  return T{};
 }
 
 /// Nothing outside the array.
 template <class T>
 inline void write(T* array, uint64_t size, uint64_t position, std::type_identity_t<T> value) {
-  if (position < size) array[position] = value;
+  if (position < size) [[likely]]
+    array[position] = value;
 }
 
-// --- views ----------------------------------------------------------------------------------------
+// --- views
+// ----------------------------------------------------------------------------------------
 
 /// As a view's number of used elements: it must not be used in place.
 inline constexpr int64_t never = std::numeric_limits<int64_t>::max();
@@ -163,7 +169,8 @@ inline void close_view(T* array, const Extent& at, const T* view, const T* tile)
   for (int64_t k = at.first; k < at.last; ++k) array[at.base + k] = tile[k];
 }
 
-// --- iterators ------------------------------------------------------------------------------------
+// --- iterators
+// ------------------------------------------------------------------------------------
 
 /// A forward writer with a tile of N elements, which are stored when all of them were passed.
 template <class T, uint64_t N>
@@ -198,23 +205,36 @@ class Writer {
 
 #pragma GCC diagnostic pop
 
-// --- atomics --------------------------------------------------------------------------------------
+// --- atomics
+// --------------------------------------------------------------------------------------
 
 /// Read, change, write: atomic among host threads, or (Plain) for memory of one host thread only.
 /// All give the old value and order nothing else.
 struct Atomic {
   template <class T>
-  static T add(T* p, std::type_identity_t<T> v) { return __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }
+  static T add(T* p, std::type_identity_t<T> v) {
+    return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
+  }
   template <class T>
-  static T sub(T* p, std::type_identity_t<T> v) { return __atomic_fetch_sub(p, v, __ATOMIC_RELAXED); }
+  static T sub(T* p, std::type_identity_t<T> v) {
+    return __atomic_fetch_sub(p, v, __ATOMIC_RELAXED);
+  }
   template <class T>
-  static T and_(T* p, std::type_identity_t<T> v) { return __atomic_fetch_and(p, v, __ATOMIC_RELAXED); }
+  static T and_(T* p, std::type_identity_t<T> v) {
+    return __atomic_fetch_and(p, v, __ATOMIC_RELAXED);
+  }
   template <class T>
-  static T or_(T* p, std::type_identity_t<T> v) { return __atomic_fetch_or(p, v, __ATOMIC_RELAXED); }
+  static T or_(T* p, std::type_identity_t<T> v) {
+    return __atomic_fetch_or(p, v, __ATOMIC_RELAXED);
+  }
   template <class T>
-  static T xor_(T* p, std::type_identity_t<T> v) { return __atomic_fetch_xor(p, v, __ATOMIC_RELAXED); }
+  static T xor_(T* p, std::type_identity_t<T> v) {
+    return __atomic_fetch_xor(p, v, __ATOMIC_RELAXED);
+  }
   template <class T>
-  static T exchange(T* p, std::type_identity_t<T> v) { return __atomic_exchange_n(p, v, __ATOMIC_RELAXED); }
+  static T exchange(T* p, std::type_identity_t<T> v) {
+    return __atomic_exchange_n(p, v, __ATOMIC_RELAXED);
+  }
   template <class T>
   static T cas(T* p, std::type_identity_t<T> expected, std::type_identity_t<T> desired) {
     __atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -223,16 +243,16 @@ struct Atomic {
   template <class T>
   static T min(T* p, std::type_identity_t<T> v) {
     T old = __atomic_load_n(p, __ATOMIC_RELAXED);
-    while (v < old && !__atomic_compare_exchange_n(p, &old, v, true, __ATOMIC_RELAXED,
-                                                   __ATOMIC_RELAXED)) {
+    while (v < old &&
+           !__atomic_compare_exchange_n(p, &old, v, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
     }
     return old;
   }
   template <class T>
   static T max(T* p, std::type_identity_t<T> v) {
     T old = __atomic_load_n(p, __ATOMIC_RELAXED);
-    while (old < v && !__atomic_compare_exchange_n(p, &old, v, true, __ATOMIC_RELAXED,
-                                                   __ATOMIC_RELAXED)) {
+    while (old < v &&
+           !__atomic_compare_exchange_n(p, &old, v, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
     }
     return old;
   }
@@ -246,28 +266,49 @@ struct Plain {
     return old;
   }
   template <class T>
-  static uint32_t bits(T v) { return static_cast<uint32_t>(v); }
+  static uint32_t bits(T v) {
+    return static_cast<uint32_t>(v);
+  }
   template <class T>
-  static T add(T* p, std::type_identity_t<T> v) { return set(p, bits(*p) + bits(v)); }
+  static T add(T* p, std::type_identity_t<T> v) {
+    return set(p, bits(*p) + bits(v));
+  }
   template <class T>
-  static T sub(T* p, std::type_identity_t<T> v) { return set(p, bits(*p) - bits(v)); }
+  static T sub(T* p, std::type_identity_t<T> v) {
+    return set(p, bits(*p) - bits(v));
+  }
   template <class T>
-  static T and_(T* p, std::type_identity_t<T> v) { return set(p, bits(*p) & bits(v)); }
+  static T and_(T* p, std::type_identity_t<T> v) {
+    return set(p, bits(*p) & bits(v));
+  }
   template <class T>
-  static T or_(T* p, std::type_identity_t<T> v) { return set(p, bits(*p) | bits(v)); }
+  static T or_(T* p, std::type_identity_t<T> v) {
+    return set(p, bits(*p) | bits(v));
+  }
   template <class T>
-  static T xor_(T* p, std::type_identity_t<T> v) { return set(p, bits(*p) ^ bits(v)); }
+  static T xor_(T* p, std::type_identity_t<T> v) {
+    return set(p, bits(*p) ^ bits(v));
+  }
   template <class T>
-  static T exchange(T* p, std::type_identity_t<T> v) { return set(p, bits(v)); }
+  static T exchange(T* p, std::type_identity_t<T> v) {
+    return set(p, bits(v));
+  }
   template <class T>
-  static T cas(T* p, std::type_identity_t<T> expected, std::type_identity_t<T> desired) { return set(p, bits(*p == expected ? desired : *p)); }
+  static T cas(T* p, std::type_identity_t<T> expected, std::type_identity_t<T> desired) {
+    return set(p, bits(*p == expected ? desired : *p));
+  }
   template <class T>
-  static T min(T* p, std::type_identity_t<T> v) { return set(p, bits(std::min(*p, v))); }
+  static T min(T* p, std::type_identity_t<T> v) {
+    return set(p, bits(std::min(*p, v)));
+  }
   template <class T>
-  static T max(T* p, std::type_identity_t<T> v) { return set(p, bits(std::max(*p, v))); }
+  static T max(T* p, std::type_identity_t<T> v) {
+    return set(p, bits(std::max(*p, v)));
+  }
 };
 
-// --- run-time errors ------------------------------------------------------------------------------
+// --- run-time errors
+// ------------------------------------------------------------------------------
 
 enum class Fault : uint8_t { read, write, atomic, view, iterator, next_after_last, step_is_zero };
 
@@ -298,8 +339,8 @@ inline int fail(revet_context* context, const Site& site, int64_t index = 0, uin
                     site.fault == Fault::view ? "view" : "iterator", site.name, n);
       break;
     default:
-      std::snprintf(message, sizeof message, "index %lld is outside array '%s' of size %llu (%s)", i,
-                    site.name, n, accesses[static_cast<unsigned>(site.fault)]);
+      std::snprintf(message, sizeof message, "index %lld is outside array '%s' of size %llu (%s)",
+                    i, site.name, n, accesses[static_cast<unsigned>(site.fault)]);
   }
   revet_set_error(context, REVET_ERROR_PROGRAM, message);
   std::snprintf(context->file, sizeof context->file, "%s", site.file);
@@ -337,7 +378,8 @@ class Failure {
   uint64_t size_ = 0;
 };
 
-// --- running --------------------------------------------------------------------------------------
+// --- running
+// --------------------------------------------------------------------------------------
 
 /// Host threads to run on.
 inline int host_threads(const revet_context* context) {
