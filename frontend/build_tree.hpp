@@ -2,6 +2,8 @@
 ///
 /// Children are told apart by their place, as Revet.g4 gives it. A statement or item in which there
 /// was an error becomes a node that only knows which names it may have declared.
+///
+/// Longer than other files: one function per rule of the grammar, kept together in its order.
 #pragma once
 
 #include <fmt/core.h>

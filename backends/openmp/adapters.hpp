@@ -13,8 +13,8 @@
 
 #include <unordered_map>
 
-#include "ranges.hpp"
 #include "revet/ops.hpp"
+#include "revet/ranges.hpp"
 
 namespace revet::openmp {
 

@@ -17,8 +17,8 @@ struct Emitter::Loop {
   std::string count;    ///< of iterations, as an expression
   std::string ordinal;  ///< of the iteration, where it is counted
   std::string header;
-  std::uint64_t enough = 0;  ///< iterations from which on a parallel region pays; 0: any number
-  bool ordered_by_index = true;     ///< the index grows with the iterations
+  std::uint64_t enough = 0;      ///< iterations from which on a parallel region pays; 0: any number
+  bool ordered_by_index = true;  ///< the index grows with the iterations
   std::vector<std::string> totals;  ///< per result: where blocks are added up
   std::vector<C> held;
 };

@@ -273,7 +273,11 @@ void Emitter::open_sram(const Op& op) {
   name = scopes.declare(wish.empty() ? "sram" : wish);
   const std::string size = std::to_string(t.size);
   if (adapter_of(op.result()).form == Adapter::Form::stack) {
-    code_.line(type + " " + name + "[" + size + "] = {};" + comment(op));
+    const auto uses = op.result()->uses();
+    const bool read = std::any_of(uses.begin(), uses.end(),
+                                  [](const Use& use) { return use.op->num_results() != 0; });
+    code_.line((read ? "" : "[[maybe_unused]] ") + type + " " + name + "[" + size + "] = {};" +
+               comment(op));
     return;
   }
   const std::string memory = scopes.declare(name + "_memory");
@@ -311,9 +315,9 @@ void Emitter::open_view(const Op& op) {
   const std::string at = extents_[view] = scopes.declare(name + "_at");
   const std::string tile = tiles_[view] = scopes.declare(name + "_tile");
   code_.line(type + " " + tile + "[" + size + "];" + comment(op));
-  code_.line("const revet::Extent " + at + " = revet::extent(" + size_of(array) + ", " +
-             position(op.operand(1)) + ", " + size + ", " +
-             (op.num_operands() > 2 ? as_number(op.operand(2)).text : size) + ");");
+  code_.line("const revet::Extent " + at + "(" + size_of(array) + ", " + position(op.operand(1)) +
+             ", " + size + ", " + (op.num_operands() > 2 ? as_number(op.operand(2)).text : size) +
+             ");");
   const std::string all = adapter.in_place ? used(adapter) : "revet::never";
   if (op.is(mem_read_view)) {
     code_.line("const " + type + "* const " + name + " = revet::open_read<" + size + ">(" + data +

@@ -64,8 +64,8 @@ std::string json_string(const std::string& text) {
 
 Start* load(const std::filesystem::path& path) {
   using boost::dll::shared_library;
-  // Never unloaded: the OpenMP runtime keeps threads that may still stand in it.
-  static std::vector<std::unique_ptr<shared_library>> libraries;
+  // Never unloaded, not even at exit: the OpenMP runtime keeps threads that still stand in it.
+  static auto& libraries = *new std::vector<std::unique_ptr<shared_library>>;
   boost::dll::fs::error_code error;
   auto library = std::make_unique<shared_library>();
   library->load(path.string(), error,

@@ -94,79 +94,93 @@ inline void write(T* array, uint64_t size, uint64_t position, std::type_identity
 // ----------------------------------------------------------------------------------------
 
 /// As a view's number of used elements: it must not be used in place.
-inline constexpr int64_t never = std::numeric_limits<int64_t>::max();
+inline constexpr int64_t never = std::numeric_limits<int64_t>::max() / 2;
 
 /// The valid elements of a view: those of 0 .. min(n, valid)-1 that lie inside the array.
-struct Extent {
-  int64_t base;   ///< position of element 0
-  int64_t first;  ///< first valid element
-  int64_t last;   ///< one past the last
+class Extent {
+ public:
+  constexpr Extent(uint64_t size, int64_t base, int64_t n, int64_t valid)
+      : end_(static_cast<int64_t>(size)), base_(base), wanted_(std::min(n, valid)) {}
 
+  int64_t base() const { return base_; }
+  int64_t first() const { return std::max<int64_t>(-base_, 0); }
+  int64_t last() const { return std::min(wanted_, end_ - base_); }
+  bool valid(int64_t k) const { return k >= first() && k < last(); }
   /// Elements 0 .. used-1 are valid, so that they can be used in place.
-  bool holds(int64_t used) const { return first == 0 && used <= last; }
-  bool valid(int64_t k) const { return k >= first && k < last; }
+  bool holds(int64_t used) const {
+    return base_ >= 0 && base_ <= end_ && used <= wanted_ && base_ + used <= end_;
+  }
+
+ private:
+  int64_t end_;     ///< of the array
+  int64_t base_;    ///< position of element 0
+  int64_t wanted_;  ///< valid elements, if the array held them all
 };
 
-inline Extent extent(uint64_t size, int64_t base, int64_t n, int64_t valid) {
-  const int64_t end = static_cast<int64_t>(size);
-  const int64_t wanted = std::min(n, std::max<int64_t>(valid, 0));
-  const int64_t first = base >= 0 ? 0 : std::min(-base, wanted);
-  const int64_t last = std::min(wanted, std::max(end - base, first));
-  // Only a view that starts inside the array has an address in it.
-  if (base < 0 || base > end) return {base, std::max<int64_t>(first, 1), last};
-  return {base, first, last};
-}
-
-/// GCC cannot see that a tile which is stored was filled.
+// GCC cannot see that a tile which is stored was filled.
 #pragma GCC diagnostic push
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
-/// Fills a tile of N elements from the array, with zeros for those that are not valid.
-template <int64_t N, class T>
-inline T* copy_in(const T* array, const Extent& at, T* tile) {
-  for (int64_t k = 0; k < N; ++k) tile[k] = at.valid(k) ? array[at.base + k] : T{};
+/// Fills a tile of n elements from the array, with zeros for those that are not valid. Out of line,
+/// like all that tiles at the ends of arrays need, so that it does not burden loops over the
+/// others.
+template <class T>
+[[gnu::noinline]] T* copy_in(const T* array, Extent at, int64_t n, T* tile) {
+  for (int64_t k = 0; k < n; ++k) tile[k] = at.valid(k) ? array[at.base() + k] : T{};
   return tile;
+}
+
+template <class T>
+[[gnu::noinline]] T* clear(int64_t n, T* tile) {
+  for (int64_t k = 0; k < n; ++k) tile[k] = T{};
+  return tile;
+}
+
+template <class T>
+[[gnu::noinline]] void copy_out(T* array, Extent at, const T* tile) {
+  for (int64_t k = at.first(); k < at.last(); ++k) array[at.base() + k] = tile[k];
 }
 
 /// A view to read: the array itself if elements 0 .. used-1 are valid, else a copy in `tile`.
 template <int64_t N, class T>
 inline const T* open_read(const T* array, const Extent& at, int64_t used, T* tile) {
-  return at.holds(used) ? array + at.base : copy_in<N>(array, at, tile);
+  if (at.holds(used)) [[likely]]
+    return array + at.base();
+  return copy_in(array, at, N, tile);
 }
 
 /// A view to write: the array itself if elements 0 .. used-1 are valid, else `tile`. It starts as
 /// zeros but for elements 0 .. assigned-1, to which the caller is going to store.
 template <int64_t N, class T>
 inline T* open_write(T* array, const Extent& at, int64_t used, int64_t assigned, T* tile) {
-  const int64_t from = std::max<int64_t>(assigned, 0);
-  if (!at.holds(used)) {
-    for (int64_t k = 0; k < N; ++k) tile[k] = T{};
-    return tile;
-  }
-  for (int64_t k = from; k < at.last; ++k) array[at.base + k] = T{};
-  return array + at.base;
+  if (!at.holds(used)) [[unlikely]]
+    return clear(N, tile);
+  for (int64_t k = std::max<int64_t>(assigned, 0); k < at.last(); ++k) array[at.base() + k] = T{};
+  return array + at.base();
 }
 
 /// A view to read and write.
 template <int64_t N, class T>
 inline T* open_modify(T* array, const Extent& at, int64_t used, T* tile) {
-  return at.holds(used) ? array + at.base : copy_in<N>(array, at, tile);
+  if (at.holds(used)) [[likely]]
+    return array + at.base();
+  return copy_in(array, at, N, tile);
 }
 
 /// The same of bools: in the copy, and so where it is stored, a byte is 0 or 1.
 template <int64_t N>
 inline uint8_t* open_modify_bool(const uint8_t* array, const Extent& at, uint8_t* tile) {
-  for (int64_t k = 0; k < N; ++k) tile[k] = at.valid(k) && array[at.base + k] != 0 ? 1 : 0;
+  for (int64_t k = 0; k < N; ++k) tile[k] = at.valid(k) && array[at.base() + k] != 0 ? 1 : 0;
   return tile;
 }
 
 /// Stores the valid elements of a view that is not the array itself.
 template <class T>
 inline void close_view(T* array, const Extent& at, const T* view, const T* tile) {
-  if (view != tile) return;
-  for (int64_t k = at.first; k < at.last; ++k) array[at.base + k] = tile[k];
+  if (view == tile) [[unlikely]]
+    copy_out(array, at, tile);
 }
 
 // --- iterators

@@ -1,12 +1,12 @@
 // Interval analysis on demand. Loop-carried values have the range of their type, so nothing here
 // iterates; the depth is bounded, so it is linear.
-#include "ranges.hpp"
+#include "revet/ranges.hpp"
 
 #include <algorithm>
 
 #include "revet/scalar.hpp"
 
-namespace revet::openmp {
+namespace revet {
 
 Range range_of_type(Type t) {
   const unsigned bits = t.bits();
@@ -134,4 +134,4 @@ Range Ranges::compute(const Value* v, unsigned depth) {
   return all;
 }
 
-}  // namespace revet::openmp
+}  // namespace revet

@@ -6,7 +6,7 @@
 
 #include "revet/ops.hpp"
 
-namespace revet::openmp {
+namespace revet {
 
 /// From lo to hi, as numbers.
 struct Range {
@@ -22,6 +22,8 @@ const Op* constant_op(const Value* v);
 /// True if v is an integer constant; then `n` is its value.
 bool is_constant(const Value* v, std::int64_t& n);
 
+/// Interval analysis on demand. Keeps what it found: the values it was asked about must not change
+/// meanwhile.
 class Ranges {
  public:
   Range of(const Value* v) { return of(v, 0); }
@@ -37,4 +39,4 @@ class Ranges {
   std::unordered_map<const Value*, Range> known_;
 };
 
-}  // namespace revet::openmp
+}  // namespace revet
