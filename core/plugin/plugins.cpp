@@ -6,6 +6,7 @@
 #include <boost/core/demangle.hpp>
 #include <boost/dll/shared_library.hpp>
 #include <cstdlib>
+#include <memory>
 
 #include "revet/abi.hpp"
 
@@ -95,10 +96,13 @@ void Plugins::load(const PluginFile& file) {
   if (!file.error.empty()) fail(file.error);
   const RevetPlugin* plugin = nullptr;
   try {
-    // Kept for the life of the process: objects of a plugin may outlive any scope here.
-    auto* library = new boost::dll::shared_library(
+    // Kept for the life of the process, out of reach of the destructors that run at its end:
+    // objects of a plugin may outlive any scope here.
+    static auto& kept = *new std::vector<std::unique_ptr<boost::dll::shared_library>>;
+    kept.push_back(std::make_unique<boost::dll::shared_library>(
         file.canonical.string(),
-        boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
+        boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local));
+    const boost::dll::shared_library* library = kept.back().get();
     if (!library->has("revet_plugin")) fail("not a revet plugin (no symbol 'revet_plugin')");
     plugin = &library->get<const RevetPlugin>("revet_plugin");
   } catch (const boost::system::system_error& e) {
