@@ -9,7 +9,7 @@
 
 #include "revet/diagnostics.hpp"
 
-namespace revet {
+namespace revet::rir {
 
 struct Token {
   enum Kind { end, word, number, string, value, label, punct, arrow } kind = end;
@@ -136,4 +136,4 @@ class Lexer {
   std::uint32_t col_ = 1;
 };
 
-}  // namespace revet
+}  // namespace revet::rir

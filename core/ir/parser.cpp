@@ -12,6 +12,10 @@
 namespace revet {
 namespace {
 
+using rir::Lexer;
+using rir::Stop;
+using rir::Token;
+
 constexpr unsigned max_nesting = 20000;
 
 class Parser {
