@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "emitter.hpp"
 
 namespace revet::openmp {
@@ -5,6 +7,7 @@ namespace revet::openmp {
 namespace {
 
 constexpr std::size_t columns = 100;
+constexpr unsigned deepest = 50;  ///< indentation stops here
 
 /// Where to break a line of code that is too long: after the last blank that is in no string and in
 /// no comment; 0 where there is none.
@@ -23,14 +26,15 @@ std::size_t break_of(const std::string& text, std::size_t room) {
 
 void Code::line(const std::string& text) {
   std::string rest = text;
-  std::size_t indent = 2 * depth_;
+  const std::size_t start = std::size_t{2} * std::min(depth_, deepest);
+  std::size_t indent = start;
   while (indent + rest.size() > columns) {
     const std::size_t at = indent + 40 < columns ? break_of(rest, columns - indent) : 0;
     if (at == 0) break;
     text_.append(indent, ' ');
     (text_ += rest.substr(0, at)) += '\n';
     rest.erase(0, at + 1);
-    if (indent == 2 * depth_) indent += 4;
+    if (indent == start) indent += 4;
   }
   text_.append(indent, ' ');
   (text_ += rest) += '\n';

@@ -63,6 +63,10 @@ class Code {
   void append_nested(const Code& code);
   void append_text(const std::string& text) { text_ += text; }
   void open_silently() { ++depth_; }
+  void close_and_open(const std::string& text) {
+    close(text);
+    ++depth_;
+  }
   Code nested() const;
   const std::string& text() const { return text_; }
   bool empty() const { return text_.empty(); }
@@ -149,6 +153,8 @@ class Emitter {
   Expr call(const std::string& function, std::vector<std::string> args, C type);
   Expr binary(const Expr& a, const char* op, const Expr& b, Prec prec, C type);
   Expr convert(const Expr& e, C type);
+  Expr number(const Expr& e, Type t);
+  Expr bits(const Expr& e);
   Expr as_number(const Value* v);  ///< exactly: its own type, or i64
   Expr as_unsigned(const Value* v);
   Expr as_bits(const Value* v);  ///< a 32-bit integer of either sign
@@ -167,6 +173,8 @@ class Emitter {
   void declare_before(const Op& op);
   /// Simultaneous assignments.
   void copies(std::vector<std::pair<Variable*, const Value*>> moves);
+  bool begins_chain(const Block& block) const;
+  const Op* only_if(const Block& block) const;
   void if_statement(const Op& op);
   void while_statement(const Op& op);
   void condition_copies(const Op& op, bool leave);

@@ -179,22 +179,23 @@ Expr Emitter::literal(const Op& constant) {
           C::i32, true, n};
 }
 
-Expr Emitter::as_number(const Value* v) {
-  const Expr e = value(v);
-  const Type t = v->type();
+Expr Emitter::number(const Expr& e, Type t) {
   if (t == type_i32 && (e.type == C::u32 || e.type == C::boolean)) return convert(e, C::i32);
   if (t == type_u32 && e.type != C::u32 && e.type != C::i64 && e.type != C::u8 && e.type != C::u16)
     return convert(e, C::u32);
   return e;
 }
 
-Expr Emitter::as_unsigned(const Value* v) { return convert(value(v), C::u32); }
-
-Expr Emitter::as_bits(const Value* v) {
-  const Expr e = value(v);
+Expr Emitter::bits(const Expr& e) {
   if (e.type == C::i64) return convert(e, C::u32);
   return e.type == C::boolean ? convert(e, C::i32) : e;
 }
+
+Expr Emitter::as_number(const Value* v) { return number(value(v), v->type()); }
+
+Expr Emitter::as_unsigned(const Value* v) { return convert(value(v), C::u32); }
+
+Expr Emitter::as_bits(const Value* v) { return bits(value(v)); }
 
 Expr Emitter::negated(const Expr& e) {
   if (e.literal) return bool_literal(e.number == 0);
@@ -274,16 +275,10 @@ Expr Emitter::wrapping(const Op& op, Scalar s) {
   const bool counters = a.type == C::i64 || b.type == C::i64;
   const bool plain = a.type != C::u32 && b.type != C::u32;
   if (ranges_.exact(op) && (t == type_i32 ? plain : counters)) {
-    a = as_number(op.operand(0));
-    b = as_number(op.operand(1));
-    return binary(a, symbol(s), b, prec, counters ? C::i64 : C::i32);
+    return binary(number(a, t), symbol(s), number(b, t), prec, counters ? C::i64 : C::i32);
   }
-  const auto bits_of = [&](const Value* v) {
-    const Expr e = value(v);
-    return e.type == C::boolean ? convert(e, C::u32) : as_bits(v);
-  };
-  a = bits_of(op.operand(0));
-  b = bits_of(op.operand(1));
+  a = a.type == C::boolean ? convert(a, C::u32) : bits(a);
+  b = b.type == C::boolean ? convert(b, C::u32) : bits(b);
   if (b.literal && b.type == C::i32 && b.number < 0 && s != Scalar::mul) {
     // x + -1 is better read as x - 1.
     s = s == Scalar::add ? Scalar::sub : Scalar::add;
@@ -364,13 +359,14 @@ Expr Emitter::integer_arith(const Op& op, Scalar s) {
       return call(s == Scalar::rotl ? "std::rotl" : "std::rotr", {as_unsigned(x).text, by.text},
                   C::u32);
     }
-    case Scalar::neg:
-      if (ranges_.exact(op) && value(x).type != C::u32) {
-        const Expr a = as_number(x);
-        return {"-" + wrap_if(a.text, a.prec <= Prec::unary), Prec::unary,
-                a.type == C::i64 ? C::i64 : C::i32};
-      }
-      return binary(unsigned_literal(0), "-", as_bits(x), Prec::additive, C::u32);
+    case Scalar::neg: {
+      const Expr e = value(x);
+      if (!ranges_.exact(op) || e.type == C::u32)
+        return binary(unsigned_literal(0), "-", bits(e), Prec::additive, C::u32);
+      const Expr a = number(e, t);
+      return {"-" + wrap_if(a.text, a.prec <= Prec::unary), Prec::unary,
+              a.type == C::i64 ? C::i64 : C::i32};
+    }
     case Scalar::abs:
       return t.is_signed() ? call("revet::abs", {convert(as_number(x), C::i32).text}, C::i32)
                            : value(x);
@@ -398,15 +394,15 @@ Expr Emitter::compare(const Op& op, Scalar s) {
     return binary(a, symbol(s), b, prec_of(s), C::boolean);
   }
   if (equality && a.type != C::i64 && b.type != C::i64) {
-    a = as_bits(x);
-    b = as_bits(y);
+    a = bits(a);
+    b = bits(b);
     if ((a.type == C::u32) != (b.type == C::u32)) {
       a = a.type == C::u32 ? a : convert(a, C::u32);
       b = b.type == C::u32 ? b : convert(b, C::u32);
     }
   } else {
-    a = as_number(x);
-    b = as_number(y);
+    a = number(a, t);
+    b = number(b, t);
     // Compilers warn of what is always so.
     if (!t.is_signed() && b.literal && b.number == 0 && (s == Scalar::lt || s == Scalar::ge))
       return bool_literal(s == Scalar::ge);

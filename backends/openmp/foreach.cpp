@@ -1,5 +1,6 @@
 // foreach: loops, the parallel region around the outermost one, reductions.
 #include <algorithm>
+#include <utility>
 
 #include "emitter.hpp"
 
@@ -283,14 +284,12 @@ void Emitter::child(const Op& op, Loop& loop) {
   prepare_forks(op);
   level().plain_end = !level().forks;
 
-  Code outer = code_;
-  code_ = outer.nested();
+  Code outer = std::exchange(code_, code_.nested());
   scopes.open();
   level().scope = scopes.depth();
   block(op.body());
   scopes.close();
-  Code body = code_;
-  code_ = std::move(outer);
+  const Code body = std::exchange(code_, std::move(outer));
   const bool braces = !level().end_label.empty() || level().forks;
   for (const std::string& declaration : level().declarations) code_.line(declaration);
   if (braces && !level().forks) {

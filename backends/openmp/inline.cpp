@@ -170,12 +170,6 @@ Value* extra_use(const Op& op, const Adapters& adapters) {
   return count && !constant_op(count) ? count : nullptr;
 }
 
-const Op* level_of_block(const Block* block) {
-  const Op* op = block->parent_op();
-  while (op && !op->is(thread_foreach) && !op->is(thread_func)) op = op->parent_op();
-  return op;
-}
-
 void plan_expressions(const Op& main, const Adapters& adapters, Plan& plan) {
   Inliner(adapters, plan).block(main.body());
 }

@@ -40,7 +40,7 @@ class Liveness {
  public:
   Liveness(const Op& main, const Adapters& adapters, Plan& plan)
       : adapters_(adapters), plan_(plan) {
-    number(main.body());
+    number(main.body(), 0, &main);
     affinities(main.body(), 0);
     together_.resize(values_.size());
     Set live;
@@ -59,12 +59,15 @@ class Liveness {
     values_.push_back(v);
   }
 
-  void number(const Block& block) {
+  void number(const Block& block, unsigned depth, const Op* level) {
+    depth_[&block] = depth;
+    level_[&block] = level;
     for (const auto& arg : block.args()) define(arg.get());
     for (const Op& op : block) {
       order_[&op] = static_cast<unsigned>(order_.size());
       if (!plan_.is_expression_if(op))
-        for (const auto& region : op.regions()) number(region->front());
+        for (const auto& region : op.regions())
+          number(region->front(), depth + 1, op.is(thread_foreach) ? &op : level);
       for (const auto& r : op.results()) define(r.get());
     }
   }
@@ -290,7 +293,7 @@ class Liveness {
       if (is_index(want.a) || is_index(want.b)) continue;
       unsigned a = find(numbers_.at(want.a));
       unsigned b = find(numbers_.at(want.b));
-      if (a == b || level_of_block(want.a->block()) != level_of_block(want.b->block())) continue;
+      if (a == b || level_.at(want.a->block()) != level_.at(want.b->block())) continue;
       if (is_param(want.a) || is_param(want.b)) continue;
       if (members[a].size() < members[b].size()) std::swap(a, b);
       const bool disturb = std::any_of(members[b].begin(), members[b].end(), [&](unsigned v) {
@@ -343,7 +346,7 @@ class Liveness {
       std::vector<Variable*>& list = plan_.alive_after[fork];
       for (const unsigned v : alive) {
         Variable* variable = plan_.variables.at(values_[v]);
-        if (level_of_block(values_[v]->block()) == level_of_block(fork->block()) &&
+        if (level_.at(values_[v]->block()) == level_.at(fork->block()) &&
             std::find(list.begin(), list.end(), variable) == list.end())
           list.push_back(variable);
       }
@@ -379,12 +382,7 @@ class Liveness {
 
   /// The first op, of the innermost block that holds both places, that is at or around one of them.
   Place common(Place a, Place b) const {
-    const auto depth = [](const Block* block) {
-      unsigned n = 0;
-      for (const Op* op = block->parent_op(); op; op = op->parent_op()) ++n;
-      return n;
-    };
-    unsigned da = depth(a.block), db = depth(b.block);
+    unsigned da = depth_.at(a.block), db = depth_.at(b.block);
     const auto up = [](Place& p) {
       p.at = p.block->parent_op();
       p.block = p.at->block();
@@ -403,6 +401,8 @@ class Liveness {
   std::unordered_map<const Value*, unsigned> numbers_;
   std::vector<const Value*> values_;
   std::unordered_map<const Op*, unsigned> order_;
+  std::unordered_map<const Block*, unsigned> depth_;
+  std::unordered_map<const Block*, const Op*> level_;  ///< whose threads execute the block
   std::vector<Affinity> affinities_;
   std::unordered_set<unsigned> candidates_;
   std::vector<std::unordered_set<unsigned>> together_;

@@ -66,8 +66,6 @@ Value* extra_use(const Op& op, const Adapters& adapters);
 void plan_expressions(const Op& main, const Adapters& adapters, Plan& plan);
 void plan_variables(const Op& main, const Adapters& adapters, Plan& plan);
 
-/// The foreach or function whose threads execute the block.
-const Op* level_of_block(const Block* block);
 bool is_load(const Op& op);
 /// A conversion that needs no C++ operator, since both types hold the value alike.
 bool is_trivial_cast(const Op& op);

@@ -1,6 +1,7 @@
 // Blocks, `if`, `while`, and the copies that pass values through them.
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "emitter.hpp"
 
@@ -222,6 +223,38 @@ void Emitter::statement(const Op& op) {
 
 // --- if -----------------------------------------------------------------------------------------
 
+/// An else that may be no more than another if.
+bool Emitter::begins_chain(const Block& block) const {
+  const Op* found = nullptr;
+  for (const Op& op : block) {
+    if (plan_.is_inlined(op) || op.info().terminator) continue;
+    if (found) return false;
+    found = &op;
+  }
+  return found && found->is(thread_if) && !plan_.is_expression_if(*found);
+}
+
+/// The one statement of an else that can go on as `else if`, or null.
+const Op* Emitter::only_if(const Block& block) const {
+  if (!begins_chain(block) || !block.terminator()->is(thread_yield)) return nullptr;
+  const Op* found = block.first();
+  while (plan_.is_inlined(*found)) found = found->next();
+  if (ends(found->body(0)) || ends(found->body(1))) return nullptr;
+  // It declares nothing, and nothing is copied behind it.
+  for (const auto& r : found->results())
+    if (!r->unused() && plan_.variable(r.get())->name.empty()) return nullptr;
+  const Op& end = *block.terminator();
+  for (unsigned i = 0; i < end.num_operands(); ++i) {
+    const Value* to = block.parent_op()->result(i);
+    if (!to->unused() && plan_.variable(to) != plan_.variable(end.operand(i))) return nullptr;
+  }
+  const auto declared = plan_.declared_at.find(found);
+  if (declared == plan_.declared_at.end()) return found;
+  for (const Variable* variable : declared->second)
+    if (variable->name.empty()) return nullptr;
+  return found;
+}
+
 void Emitter::if_statement(const Op& op) {
   const bool exits[2] = {ends(op.body(0)), ends(op.body(1))};
   // Where one arm only yields values that are at hand, a variable starts with them.
@@ -231,7 +264,8 @@ void Emitter::if_statement(const Op& op) {
       if (!inner.info().terminator && !inner.is(arith_constant)) return false;
     return true;
   };
-  if (!exits[0] && !exits[1]) simple = only_yields(1) ? 1 : only_yields(0) ? 0 : 2;
+  if (!exits[0] && !exits[1])
+    simple = only_yields(1) ? 1 : only_yields(0) && !begins_chain(op.body(1)) ? 0 : 2;
   std::set<const Variable*> started;
   for (unsigned i = 0; simple < 2 && i < op.num_results(); ++i) {
     Variable* variable = plan_.variable(op.result(i));
@@ -244,13 +278,13 @@ void Emitter::if_statement(const Op& op) {
   }
   declare_before(op);
 
-  const auto arm = [&](unsigned r) {
-    Code outer = code_;
-    code_ = outer.nested();
-    code_.open_silently();
+  const unsigned depth = code_.depth();
+  const auto arm = [&](const Op& of, unsigned r) {
+    Code outer = std::exchange(code_, code_.nested());
+    if (code_.depth() == depth) code_.open_silently();
     scopes.open();
-    if (started.empty() || r != simple) {
-      block(op.body(r));
+    if (started.empty() || &of != &op || r != simple) {
+      block(of.body(r));
     } else {
       // What the variables started with is not assigned again.
       std::vector<std::pair<Variable*, const Value*>> moves;
@@ -262,9 +296,8 @@ void Emitter::if_statement(const Op& op) {
       copies(std::move(moves));
     }
     scopes.close();
-    std::string text = code_.text();
-    code_ = std::move(outer);
-    return text;
+    std::swap(code_, outer);
+    return outer.text();
   };
   const std::string note = comment(op);
   const auto print = [&](const std::string& head, const std::string& body) {
@@ -272,20 +305,35 @@ void Emitter::if_statement(const Op& op) {
     code_.append_text(body);
   };
   if (exits[0]) {
-    print("if (" + condition(op.operand(0)) + ") {" + note, arm(0));
+    print("if (" + condition(op.operand(0)) + ") {" + note, arm(op, 0));
     code_.close();
     // What follows needs no else.
     block(op.body(1));
     return;
   }
   if (exits[1]) {
-    print("if (" + condition(op.operand(0), true) + ") {" + note, arm(1));
+    print("if (" + condition(op.operand(0), true) + ") {" + note, arm(op, 1));
     code_.close();
     block(op.body(0));
     return;
   }
-  const std::string then = arm(0);
-  const std::string other = arm(1);
+  const std::string then = arm(op, 0);
+  if (const Op* next = only_if(op.body(1)); next && started.empty() && !then.empty()) {
+    print("if (" + condition(op.operand(0)) + ") {" + note, then);
+    const Op* last = &op;
+    for (; next; next = only_if(next->body(1))) {
+      const std::string here = comment(*next);
+      code_.close_and_open("} else if (" + condition(next->operand(0)) + ") {" + here);
+      code_.append_text(arm(*next, 0));
+      last = next;
+    }
+    const std::string other = arm(*last, 1);
+    if (!other.empty()) code_.close_and_open("} else {");
+    code_.append_text(other);
+    code_.close();
+    return;
+  }
+  const std::string other = arm(op, 1);
   if (then.empty() && other.empty()) return;
   if (then.empty()) {
     print("if (" + condition(op.operand(0), true) + ") {" + note, other);
@@ -293,11 +341,8 @@ void Emitter::if_statement(const Op& op) {
     return;
   }
   print("if (" + condition(op.operand(0)) + ") {" + note, then);
-  if (!other.empty()) {
-    code_.close("} else {");
-    code_.open_silently();
-    code_.append_text(other);
-  }
+  if (!other.empty()) code_.close_and_open("} else {");
+  code_.append_text(other);
   code_.close();
 }
 
