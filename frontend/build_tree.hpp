@@ -515,16 +515,7 @@ class TreeBuilder {
   bool is_prefix(antlr4::tree::ParseTree* node) const {
     auto* t = token(node);
     if (!t) return false;
-    switch (t->getType()) {
-      case P::NUMBER:
-      case P::CHARACTER:
-      case P::TRUE:
-      case P::FALSE:
-      case P::IDENT:
-      case P::CAST_TYPE:
-      case P::FOREACH_VALUE: return false;
-      default: return text(t) != "(" || t->getType() == P::CAST_OPEN;
-    }
+    return t->getType() == P::CAST_OPEN || (!begins_expression(t->getType()) && text(t) != "(");
   }
 
   Expr* atom(const std::vector<antlr4::tree::ParseTree*>& children, std::size_t& at,

@@ -4,23 +4,40 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace revet {
 namespace fs = std::filesystem;
 namespace {
 
-std::vector<std::string> ids_of(const Pipeline& p) {
-  std::vector<std::string> out;
-  for (const PassEntry& e : p.entries) out.push_back(e.id);
-  return out;
-}
-
 [[noreturn]] void usage(const std::string& message) { throw Error(Exit::usage, message); }
 
 }  // namespace
 
+std::vector<std::string> Pipeline::ids() const {
+  std::vector<std::string> out;
+  for (const PassEntry& e : entries) out.push_back(e.id);
+  return out;
+}
+
+const PassEntry& Pipeline::entry(const std::string& id, const std::string& context) const {
+  for (const PassEntry& e : entries)
+    if (e.id == id) return e;
+  usage(fmt::format("{}: there is no pass with id '{}'{}", context, id, did_you_mean(id, ids())));
+}
+
+PassEntry& Pipeline::entry(const std::string& id, const std::string& context) {
+  return const_cast<PassEntry&>(std::as_const(*this).entry(id, context));
+}
+
+std::string IdCounter::next(const std::string& name) {
+  const unsigned n = ++uses_[name];
+  return n == 1 ? name : fmt::format("{}#{}", name, n);
+}
+
 void apply_overrides(Pipeline& p, const Overrides& overrides,
                      const std::set<std::string>& parameters, SourceManager& sources) {
+  const std::vector<std::string> names(parameters.begin(), parameters.end());
   for (const std::string& item : overrides.set) {
     const std::size_t eq = item.find('=');
     if (eq == std::string::npos) usage(fmt::format("--set {}: expected KEY=VALUE", item));
@@ -40,29 +57,13 @@ void apply_overrides(Pipeline& p, const Overrides& overrides,
       p.backend_settings[option] = setting;
       continue;
     }
-    const auto entry = std::find_if(p.entries.begin(), p.entries.end(),
-                                    [&](const PassEntry& e) { return e.id == owner; });
-    if (entry == p.entries.end()) {
-      std::vector<std::string> known = ids_of(p);
-      known.insert(known.end(), parameters.begin(), parameters.end());
-      usage(fmt::format("--set {}: there is no {} '{}'{}", item,
-                        owner.empty() ? "parameter" : "pass with id", owner.empty() ? key : owner,
-                        did_you_mean(owner.empty() ? key : owner, known)));
-    }
-    entry->settings[option] = setting;
+    if (owner.empty())
+      usage(fmt::format("--set {}: there is no parameter '{}'{}", item, key,
+                        did_you_mean(key, names)));
+    p.entry(owner, "--set " + item).settings[option] = setting;
   }
-  const auto toggle = [&](const std::vector<std::string>& ids, bool disabled, const char* flag) {
-    for (const std::string& id : ids) {
-      const auto entry = std::find_if(p.entries.begin(), p.entries.end(),
-                                      [&](const PassEntry& e) { return e.id == id; });
-      if (entry == p.entries.end())
-        usage(fmt::format("{} {}: there is no pass with id '{}'{}", flag, id, id,
-                          did_you_mean(id, ids_of(p))));
-      entry->disabled = disabled;
-    }
-  };
-  toggle(overrides.disable, true, "--disable");
-  toggle(overrides.enable, false, "--enable");
+  for (const std::string& id : overrides.disable) p.entry(id, "--disable " + id).disabled = true;
+  for (const std::string& id : overrides.enable) p.entry(id, "--enable " + id).disabled = false;
 }
 
 std::optional<Pipeline> pipeline_of_passes(const std::vector<std::string>& items,
@@ -70,15 +71,14 @@ std::optional<Pipeline> pipeline_of_passes(const std::vector<std::string>& items
                                            Diagnostics& diagnostics) {
   Pipeline p;
   p.name = "command line";
-  std::map<std::string, unsigned> uses;
+  IdCounter ids;
   for (const std::string& item : items) {
     const FileId id = sources.add(fmt::format("<--pass {}>", item), item);
     PassEntry entry;
     const std::size_t brace = item.find('{');
     entry.pass = item.substr(0, brace);
     entry.loc = {id, 1, 1, static_cast<std::uint32_t>(entry.pass.size())};
-    const unsigned n = ++uses[entry.pass];
-    entry.id = n == 1 ? entry.pass : fmt::format("{}#{}", entry.pass, n);
+    entry.id = ids.next(entry.pass);
     if (brace != std::string::npos) {
       if (item.back() != '}') {
         diagnostics.error({id, 1, static_cast<std::uint32_t>(brace + 1), 1},

@@ -6,8 +6,9 @@
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "../launch/data.hpp"
+#include "../support/files.hpp"
 #include "revet/text.hpp"
 
 namespace revet {
@@ -31,14 +32,7 @@ bool lists(const std::vector<std::string>& ids, const std::string& id) {
 }
 
 void require_id(const Pipeline& pipeline, const std::string& id, const char* flag) {
-  if (id.empty() || id == "all") return;
-  std::vector<std::string> known;
-  for (const PassEntry& e : pipeline.entries) {
-    if (e.id == id) return;
-    known.push_back(e.id);
-  }
-  throw Error(Exit::usage, fmt::format("{} {}: there is no pass with id '{}'{}", flag, id, id,
-                                       did_you_mean(id, known)));
+  if (!id.empty() && id != "all") pipeline.entry(id, fmt::format("{} {}", flag, id));
 }
 
 class Runner {
@@ -57,6 +51,7 @@ class Runner {
     require_id(pipeline_, options_.start_at, "--start-at");
     require_id(pipeline_, options_.stop_after, "--stop-after");
     if (options_.verify != VerifyWhen::none) verify_module("the input");
+    hash_ = hash_of(module_);
     bool started = options_.start_at.empty();
     for (const PassEntry& entry : pipeline_.entries) {
       started = started || entry.id == options_.start_at;
@@ -95,7 +90,6 @@ class Runner {
     PassReport row;
     row.id = entry.id;
     row.ops_before = count_ops(module_);
-    const std::uint64_t hash_before = hash_of(module_);
     const std::size_t errors_before = diagnostics_.error_count();
     PassContext context(entry.options, diagnostics_);
     diagnostics_.pass = entry.id;
@@ -109,7 +103,9 @@ class Runner {
       throw Error(Exit::program, entry.loc,
                   fmt::format("pass '{}' failed: {}", entry.id, result.reason));
     row.changed = result.outcome == PassResult::changed;
-    const bool differs = hash_of(module_) != hash_before;
+    // Hashing prints the whole module, so what is known from the pass before is kept.
+    const std::uint64_t hash_before = std::exchange(hash_, hash_of(module_));
+    const bool differs = hash_ != hash_before;
     if (row.changed != differs)
       throw InternalError(fmt::format("pass '{}' said that the module is {}, but it is {}",
                                       entry.id, row.changed ? "changed" : "unchanged",
@@ -174,6 +170,7 @@ class Runner {
   Diagnostics& diagnostics_;
   PipelineReport report_;
   std::vector<std::string> established_;
+  std::uint64_t hash_ = 0;  ///< of the module as the last pass left it
   unsigned dumps_ = 0;
 };
 

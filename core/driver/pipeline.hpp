@@ -41,6 +41,20 @@ struct Pipeline {
   Loc backend_loc;
   std::map<std::string, Setting> backend_settings;
   OptionValues backend_options;  ///< filled in by check()
+
+  /// The entry with that id; throws Error (exit 2), beginning with `context`, with the nearest id.
+  PassEntry& entry(const std::string& id, const std::string& context);
+  const PassEntry& entry(const std::string& id, const std::string& context) const;
+  std::vector<std::string> ids() const;
+};
+
+/// Gives ids to the uses of a name in reading order: NAME, NAME#2, NAME#3.
+class IdCounter {
+ public:
+  std::string next(const std::string& name);
+
+ private:
+  std::map<std::string, unsigned> uses_;
 };
 
 /// What the command line changes.

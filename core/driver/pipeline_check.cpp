@@ -137,14 +137,12 @@ std::string print(const Pipeline& pipeline, Plugins& plugins) {
       out += fmt::format("{} = {}\n", key, quoted(setting.value));
   }
   out += "\n[strategy]\nmain = [\n";
-  std::map<std::string, unsigned> uses;
+  IdCounter ids;
   for (const PassEntry& e : pipeline.entries) {
     if (e.disabled) continue;
     const PassInfo* info = plugins.pass(e.pass);
     out += fmt::format("  {{ pass = {}", quoted(e.pass));
-    const unsigned n = ++uses[e.pass];
-    if (e.id != (n == 1 ? e.pass : fmt::format("{}#{}", e.pass, n)))
-      out += fmt::format(", id = {}", quoted(e.id));
+    if (e.id != ids.next(e.pass)) out += fmt::format(", id = {}", quoted(e.id));
     for (const OptionSpec& spec : info->options)
       out += fmt::format(", {} = {}", spec.name, literal(spec.type, e.options.text(spec.name)));
     out += " },\n";

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "../launch/data.hpp"
+#include "../support/files.hpp"
 #include "overrides.hpp"
 #include "pipeline.hpp"
 
@@ -373,8 +373,7 @@ class Reader {
   void add(const std::string& pass, const std::string& id, Loc loc,
            std::map<std::string, Setting> settings = {}, bool disabled = false) {
     PassEntry entry;
-    const unsigned n = ++uses_[id];
-    entry.id = n == 1 ? id : fmt::format("{}#{}", id, n);
+    entry.id = ids_.next(id);
     entry.pass = pass;
     entry.loc = loc;
     entry.settings = std::move(settings);
@@ -394,7 +393,7 @@ class Reader {
   std::map<std::string, Strategy> strategies_;
   std::map<std::string, Parameter> parameters_;
   std::map<std::string, Loc> names_;  ///< strategies and parameters share one name space
-  std::map<std::string, unsigned> uses_;
+  IdCounter ids_;
   std::set<std::string> included_;
   std::vector<std::string> active_;
   friend std::optional<Pipeline> revet::load_pipeline(const fs::path&, const Overrides&,

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "launch/data.hpp"
 #include "revet/text.hpp"
+#include "support/files.hpp"
 
 namespace revet::host {
 namespace fs = std::filesystem;
@@ -70,8 +70,6 @@ po::variables_map parse_options(const Command& command, const std::vector<std::s
   return values;
 }
 
-namespace {
-
 po::positional_options_description one_input() {
   po::positional_options_description p;
   p.add("input", 1);
@@ -84,8 +82,6 @@ std::string required_input(const Command& command, const po::variables_map& valu
                                          command.name, command.synopsis));
   return values["input"].as<std::vector<std::string>>()[0];
 }
-
-}  // namespace
 
 void compile_command(const Command& command, const std::vector<std::string>& words) {
   Common common;
@@ -152,11 +148,8 @@ void opt_command(const Command& command, const std::vector<std::string>& words) 
   const po::variables_map values = parse_options(command, words, own, one_input(), common);
   in_session(common, [&](Session& session) {
     Program program = session.load_program(required_input(command, values), true);
-    std::vector<Pipeline> stages;
-    if (!pipeline_name.empty()) {
-      stages.push_back(session.load_pipeline(pipeline_name, program));
-      session.run_passes(*program.module, stages.back());
-    }
+    if (!pipeline_name.empty())
+      session.run_passes(*program.module, session.load_pipeline(pipeline_name, program));
     if (!passes.empty()) {
       const Overrides overrides = pipeline_name.empty() ? common.overrides : Overrides{};
       auto pipeline = pipeline_of_passes(passes, overrides, session.sources, session.diagnostics);

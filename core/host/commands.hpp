@@ -27,6 +27,11 @@ po::variables_map parse_options(const Command& command, const std::vector<std::s
                                 const po::positional_options_description& positional,
                                 Common& common);
 
+/// At most one input file.
+po::positional_options_description one_input();
+/// The input file; throws Error (exit 2) where it is missing.
+std::string required_input(const Command& command, const po::variables_map& values);
+
 void compile_command(const Command& command, const std::vector<std::string>& words);
 void run_command(const Command& command, const std::vector<std::string>& words);
 void opt_command(const Command& command, const std::vector<std::string>& words);

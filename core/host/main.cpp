@@ -10,8 +10,8 @@
 #include <exception>
 
 #include "commands.hpp"
-#include "launch/data.hpp"
 #include "revet/abi.hpp"
+#include "support/files.hpp"
 
 namespace revet::host {
 namespace {

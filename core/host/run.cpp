@@ -162,12 +162,8 @@ void run_command(const Command& command, const std::vector<std::string>& words) 
     }
   }
   own.add(backend_flags);
-  po::positional_options_description positional;
-  positional.add("input", 1);
-  const po::variables_map values = parse_options(command, words, own, positional, common);
-  if (values.count("input") == 0)
-    throw Error(Exit::usage, fmt::format("an input file is missing; usage: revet {} {}",
-                                         command.name, command.synopsis));
+  const po::variables_map values = parse_options(command, words, own, one_input(), common);
+  const std::string input = required_input(command, values);
   if (a.pipeline.empty()) throw Error(Exit::usage, "a pipeline is missing: -p PIPELINE");
   if (a.reps < 1 || a.reps > 1000000)
     throw Error(Exit::usage, "--reps is a number from 1 to 1000000");
@@ -183,7 +179,7 @@ void run_command(const Command& command, const std::vector<std::string>& words) 
     common.overrides.set.push_back(fmt::format("backend.{}={}", name, value));
 
   in_session(common, [&](Session& session) {
-    Program program = session.load_program(values["input"].as<std::vector<std::string>>()[0]);
+    Program program = session.load_program(input);
     const Pipeline pipeline = session.load_pipeline(a.pipeline, program);
     const BackendInfo* backend =
         pipeline.backend.empty() ? nullptr : session.plugins().backend(pipeline.backend);

@@ -10,8 +10,8 @@
 #include <cstring>
 
 #include "frontend.hpp"
-#include "launch/data.hpp"
 #include "revet/text.hpp"
+#include "support/files.hpp"
 
 namespace revet::host {
 namespace fs = std::filesystem;

@@ -174,23 +174,24 @@ class Verifier : public VerifyReport {
     return dominators_[&b];
   }
 
-  bool dominates(const Value& v, const Op& user) {
+  bool dominates(const Value& v) {
     const Block* home = v.block();
     if (!home) return false;
     // The op around the use, or the use itself, that stands in the region of the definition.
-    const Op* at = &user;
-    while (at && at->block()->parent() != home->parent()) at = at->parent_op();
-    if (!at) return false;
+    const auto found = at_work_.find(home->parent());
+    if (found == at_work_.end()) return false;
+    const Op* at = found->second;
     if (at->block() != home) return dominators(*at->block()).count(home) != 0;
     return v.is_argument() || order_.at(v.def()) < order_.at(at);
   }
 
   void block(const Block& b) {
     for (Op& op : b) {
+      at_work_[b.parent()] = &op;
       const bool sound = counts(op) & attributes(op) & blocks(op);
       level(op);
       for (unsigned i = 0; i < op.num_operands(); ++i)
-        if (!dominates(*op.operand(i), op))
+        if (!dominates(*op.operand(i)))
           report(4, op,
                  fmt::format("operand {}{} is used where its definition does not dominate", i,
                              op.operand(i)->name().empty()
@@ -201,6 +202,7 @@ class Verifier : public VerifyReport {
       for (const auto& region : op.regions())
         for (const auto& inner : region->blocks()) block(*inner);
     }
+    at_work_.erase(b.parent());
   }
 
   void symbols() {
@@ -239,6 +241,8 @@ class Verifier : public VerifyReport {
   bool level_reported_ = false;
   std::unordered_map<std::string, const Op*> functions_;
   std::unordered_map<const Op*, unsigned> order_;
+  /// In each region around the op being checked: the op there that is it or holds it.
+  std::unordered_map<const Region*, const Op*> at_work_;
   std::unordered_map<const Block*, std::unordered_set<const Block*>> dominators_;
 };
 

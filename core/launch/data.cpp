@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "../support/files.hpp"
 #include "revet/scalar.hpp"
 
 namespace revet {

@@ -37,11 +37,4 @@ struct Tolerance {
 void check_outputs(const Launch& launch, const std::filesystem::path& directory,
                    const std::optional<Tolerance>& tolerance);
 
-/// Writes a file by way of a temporary one in the same folder. Throws Error (exit 2).
-void write_file(const std::filesystem::path& path, std::string_view bytes);
-/// Removes what write_file is writing at the moment, if anything. Safe in a signal handler.
-void remove_temporary() noexcept;
-/// The whole file; throws Error (exit 2) with the path and the cause.
-std::string read_file(const std::filesystem::path& path);
-
 }  // namespace revet

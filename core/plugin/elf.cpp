@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <system_error>
+
+#include "../support/files.hpp"
+#include "revet/diagnostics.hpp"
 
 namespace revet {
 namespace {
@@ -120,11 +122,13 @@ ElfResult read_plugin_sections(const std::filesystem::path& path) {
   if (ec) return {{}, ec.message()};
   if (std::filesystem::is_directory(status)) return {{}, "is a directory"};
   if (!std::filesystem::is_regular_file(status)) return {{}, "is not a regular file"};
-  std::ifstream in(path, std::ios::binary);
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
-  if (!in.is_open() || in.bad()) return {{}, std::strerror(errno)};
-  return read_plugin_sections(
-      Bytes(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
+  try {
+    const std::string bytes = read_file(path);
+    return read_plugin_sections(
+        Bytes(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
+  } catch (const Error& e) {
+    return {{}, e.what()};
+  }
 }
 
 }  // namespace revet

@@ -1,4 +1,6 @@
 /// Whole-file input and output; what is written appears complete or not at all.
+#include "files.hpp"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -6,9 +8,8 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 
-#include "data.hpp"
+#include "revet/diagnostics.hpp"
 
 namespace revet {
 namespace fs = std::filesystem;
@@ -67,13 +68,24 @@ void write_file(const fs::path& path, std::string_view bytes) {
 }
 
 std::string read_file(const fs::path& path) {
-  std::error_code ec;
-  if (fs::is_directory(path, ec)) fail("read", path, EISDIR);
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) fail("read", path, errno ? errno : EIO);
-  std::string out{std::istreambuf_iterator<char>(in), {}};
-  if (in.bad()) fail("read", path, errno ? errno : EIO);
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) fail("read", path, errno);
+  struct stat info {};
+  std::string out;
+  // A size that is known saves growing; pipes have none.
+  if (::fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
+    out.reserve(static_cast<std::size_t>(info.st_size));
+  int error = 0;
+  char buffer[65536];
+  for (;;) {
+    const ssize_t n = ::read(fd, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) error = errno;
+    if (n <= 0) break;
+    out.append(buffer, static_cast<std::size_t>(n));
+  }
+  ::close(fd);
+  if (error != 0) fail("read", path, error);
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include "revet/diagnostics.hpp"
 #include "revet/options.hpp"
 #include "revet/scalar.hpp"
+#include "support/files.hpp"
 
 using namespace revet;
 
