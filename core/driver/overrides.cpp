@@ -12,12 +12,38 @@ namespace {
 
 [[noreturn]] void usage(const std::string& message) { throw Error(Exit::usage, message); }
 
+/// `name` is an id, or, where no id is spelt so, a pass: then every use of it is meant.
+void switch_passes(Pipeline& p, const char* flag, const std::string& name, bool disabled,
+                   Diagnostics& diagnostics) {
+  const auto has = [&](const PassEntry& e) { return e.id == name; };
+  if (std::none_of(p.entries.begin(), p.entries.end(), has)) {
+    unsigned count = 0;
+    for (PassEntry& e : p.entries)
+      if (e.pass == name) {
+        e.disabled = disabled;
+        ++count;
+      }
+    if (count != 0) {
+      diagnostics.note({}, fmt::format("{} {}: {} use{} of that pass", flag, name, count,
+                                       count == 1 ? "" : "s"));
+      return;
+    }
+  }
+  p.entry(name, fmt::format("{} {}", flag, name)).disabled = disabled;
+}
+
 }  // namespace
 
 std::vector<std::string> Pipeline::ids() const {
   std::vector<std::string> out;
   for (const PassEntry& e : entries) out.push_back(e.id);
   return out;
+}
+
+std::string Pipeline::describe(const PassEntry& e) const {
+  const auto position = static_cast<std::size_t>(&e - entries.data()) + 1;
+  return fmt::format("pass '{}' ({}{} of {})", e.id,
+                     e.id == e.pass ? "" : fmt::format("'{}', ", e.pass), position, entries.size());
 }
 
 const PassEntry& Pipeline::entry(const std::string& id, const std::string& context) const {
@@ -36,7 +62,8 @@ std::string IdCounter::next(const std::string& name) {
 }
 
 void apply_overrides(Pipeline& p, const Overrides& overrides,
-                     const std::set<std::string>& parameters, SourceManager& sources) {
+                     const std::set<std::string>& parameters, SourceManager& sources,
+                     Diagnostics& notes) {
   const std::vector<std::string> names(parameters.begin(), parameters.end());
   for (const std::string& item : overrides.set) {
     const std::size_t eq = item.find('=');
@@ -46,7 +73,7 @@ void apply_overrides(Pipeline& p, const Overrides& overrides,
     const std::size_t dot = key.rfind('.');
     const FileId id = sources.add(fmt::format("<--set {}>", item), item);
     const Loc loc{id, 1, 1, static_cast<std::uint32_t>(eq)};
-    const Setting setting{item.substr(eq + 1), loc, loc};
+    const Setting setting{item.substr(eq + 1), loc, loc, std::nullopt};
     const std::string owner = dot == std::string::npos ? "" : key.substr(0, dot);
     const std::string option = dot == std::string::npos ? key : key.substr(dot + 1);
     if (owner == "machine") {
@@ -62,8 +89,8 @@ void apply_overrides(Pipeline& p, const Overrides& overrides,
                         did_you_mean(key, names)));
     p.entry(owner, "--set " + item).settings[option] = setting;
   }
-  for (const std::string& id : overrides.disable) p.entry(id, "--disable " + id).disabled = true;
-  for (const std::string& id : overrides.enable) p.entry(id, "--enable " + id).disabled = false;
+  for (const std::string& id : overrides.disable) switch_passes(p, "--disable", id, true, notes);
+  for (const std::string& id : overrides.enable) switch_passes(p, "--enable", id, false, notes);
 }
 
 std::optional<Pipeline> pipeline_of_passes(const std::vector<std::string>& items,
@@ -71,6 +98,7 @@ std::optional<Pipeline> pipeline_of_passes(const std::vector<std::string>& items
                                            Diagnostics& diagnostics) {
   Pipeline p;
   p.name = "command line";
+  p.main.path = "main";
   IdCounter ids;
   for (const std::string& item : items) {
     const FileId id = sources.add(fmt::format("<--pass {}>", item), item);
@@ -95,14 +123,20 @@ std::optional<Pipeline> pipeline_of_passes(const std::vector<std::string>& items
         if (eq == std::string::npos)
           diagnostics.error(loc, "expected key=value");
         else
-          entry.settings[pair.substr(0, eq)] = {pair.substr(eq + 1), loc, loc};
+          entry.settings[pair.substr(0, eq)] = {pair.substr(eq + 1), loc, loc, std::nullopt};
         begin = end + 1;
       }
     }
+    Strategy step;
+    step.kind = Strategy::pass;
+    step.loc = entry.loc;
+    step.path = fmt::format("main[{}]", p.entries.size());
+    step.entry = p.entries.size();
+    p.main.parts.push_back(std::move(step));
     p.entries.push_back(std::move(entry));
   }
   if (diagnostics.has_errors()) return std::nullopt;
-  apply_overrides(p, overrides, {}, sources);
+  apply_overrides(p, overrides, {}, sources, diagnostics);
   return p;
 }
 

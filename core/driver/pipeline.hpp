@@ -1,4 +1,4 @@
-/// Pipeline files: TOML in, a flat list of passes with all options resolved out.
+/// Pipeline files: TOML in, a strategy over passes with all options resolved out.
 #pragma once
 
 #include <filesystem>
@@ -10,6 +10,7 @@
 #include "../plugin/plugins.hpp"
 #include "revet/diagnostics.hpp"
 #include "revet/options.hpp"
+#include "strategy.hpp"
 
 namespace revet {
 
@@ -18,6 +19,8 @@ struct Setting {
   std::string value;
   Loc loc;
   Loc key = loc;
+  /// How a file has it; nullopt for the command line, where everything is text.
+  std::optional<OptionType> type = std::nullopt;
 };
 
 /// One pass of a resolved pipeline.
@@ -35,7 +38,8 @@ struct Pipeline {
   std::string summary;
   std::filesystem::path file;
   std::vector<std::string> plugins;  ///< paths, already relative to the working directory
-  std::vector<PassEntry> entries;    ///< of the strategy `main`, in order
+  std::vector<PassEntry> entries;    ///< the passes of `main`, in reading order
+  Strategy main;
   std::map<std::string, Setting> machine;
   std::string backend;  ///< "" where the pipeline names none
   Loc backend_loc;
@@ -46,6 +50,8 @@ struct Pipeline {
   PassEntry& entry(const std::string& id, const std::string& context);
   const PassEntry& entry(const std::string& id, const std::string& context) const;
   std::vector<std::string> ids() const;
+  /// "pass 'ID'" with the pass's name if it differs, and its position.
+  std::string describe(const PassEntry& entry) const;
 };
 
 /// Gives ids to the uses of a name in reading order: NAME, NAME#2, NAME#3.
@@ -74,13 +80,23 @@ std::optional<Pipeline> pipeline_of_passes(const std::vector<std::string>& items
                                            const Overrides& overrides, SourceManager& sources,
                                            Diagnostics& diagnostics);
 
-/// Loads what the pipeline names and checks all of it before anything runs: passes and backend
-/// exist, options are right, levels fit, requirements are met. `level` is that of the module that
-/// goes in.
-bool check(Pipeline& pipeline, Plugins& plugins, Level level, Diagnostics& diagnostics);
+/// What a run begins with.
+struct Start {
+  Level level = Level::thread;           ///< of the module that goes in
+  std::vector<std::string> established;  ///< properties that it has
+  std::string at;                        ///< id of the first pass to run; empty: all run
+};
+
+/// Loads what the pipeline names and checks all of it before anything runs: passes, backend, places
+/// and predicates exist, options are right, levels fit, requirements are met.
+bool check(Pipeline& pipeline, Plugins& plugins, const Start& start, Diagnostics& diagnostics);
 
 /// The resolved pipeline as TOML, defaults shown; call after check().
 std::string print(const Pipeline& pipeline, Plugins& plugins);
+/// One entry as it would stand in a list: `{ pass = "inline", max-ops = 1000000 }`.
+std::string print_entry(const Pipeline& pipeline, const PassEntry& entry, Plugins& plugins);
+/// A value of an option as TOML writes it.
+std::string toml_literal(OptionType type, const std::string& value);
 
 /// The file of a shipped pipeline NAME, or `name` itself where it has a '/' or ends in .toml.
 /// Throws Error (exit 2) with the nearest name.

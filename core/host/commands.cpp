@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "driver/reproducer.hpp"
 #include "revet/text.hpp"
 #include "support/files.hpp"
 
@@ -14,10 +15,11 @@ namespace fs = std::filesystem;
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> list = {
-      {"compile", "FILE.rvt|FILE.rir -p PIPELINE [-o PATH] [--emit rir|source]",
+      {"compile", "FILE.rvt|FILE.rir -p PIPELINE [-o PATH] [--emit rir|dot|source]",
        "Runs a pipeline and writes emitted source or IR", compile_command},
       {"run", "FILE.rvt|FILE.rir -p PIPELINE --data DIR [--out DIR] [--check DIR]",
        "Compiles and runs a program on data", run_command},
+      {"replay", "DIR [-o PATH]", "Runs a reproducer again", replay_command},
       {"opt", "FILE.rir [-p PIPELINE] [--pass NAME[{k=v,..}]].. [-o PATH]", "Runs passes on IR",
        opt_command},
       {"check", "FILE.rvt", "Reports the errors of a program", check_command},
@@ -43,6 +45,9 @@ po::variables_map parse_options(const Command& command, const std::vector<std::s
   all.add_options()("input", po::value<std::vector<std::string>>());
   const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
   po::variables_map values;
+  common.run.reproduce.command = {"revet", command.name};
+  common.run.reproduce.command.insert(common.run.reproduce.command.end(), words.begin(),
+                                      words.end());
   try {
     po::store(po::command_line_parser(words).options(all).positional(positional).style(style).run(),
               values);
@@ -93,13 +98,20 @@ void compile_command(const Command& command, const std::vector<std::string>& wor
                     "shipped pipeline or file")("output,o", po::value(&output)->value_name("PATH"),
                                                 "file to write (default: -, stdout)")(
       "emit", po::value(&emit)->value_name("WHAT"),
-      "rir (the module after the passes) or source; default: source where the backend emits it");
+      "rir or dot (the module after the passes) or source; default: source where the backend emits "
+      "it");
   const po::variables_map values = parse_options(command, words, own, one_input(), common);
   const std::string input = required_input(command, values);
   if (pipeline_name.empty()) throw Error(Exit::usage, "a pipeline is missing: -p PIPELINE");
-  if (!emit.empty() && emit != "rir" && emit != "source")
-    throw Error(Exit::usage, fmt::format("--emit is one of rir, source, not '{}'{}", emit,
-                                         did_you_mean(emit, {"rir", "source"})));
+  if (emit == "config")
+    throw Error(
+        Exit::usage,
+        "--emit config needs a placed graph, which no backend of this version makes; rir, dot "
+        "and source work");
+  const std::vector<std::string> forms = {"rir", "dot", "source"};
+  if (!emit.empty() && std::find(forms.begin(), forms.end(), emit) == forms.end())
+    throw Error(Exit::usage, fmt::format("--emit is one of {}, not '{}'{}", fmt::join(forms, ", "),
+                                         emit, did_you_mean(emit, forms)));
   in_session(common, [&](Session& session) {
     Program program = session.load_program(input);
     const Pipeline pipeline = session.load_pipeline(pipeline_name, program);
@@ -110,7 +122,9 @@ void compile_command(const Command& command, const std::vector<std::string>& wor
     if (emit == "source" && !can_emit)
       throw Error(Exit::usage,
                   fmt::format("pipeline '{}' has no backend that emits source", pipeline.name));
+    if (emit == "dot") return answer_to(output, print_dot(*program.module));
     if (emit == "rir" || !can_emit) return answer_to(output, print(*program.module));
+    expand_ops(*program.module, backend->native_ops);
     const fs::path path = output == "-" ? fs::path(program.name) : fs::path(output);
     BackendContext context{pipeline.backend_options,
                            session.diagnostics,
@@ -158,6 +172,28 @@ void opt_command(const Command& command, const std::vector<std::string>& words) 
       session.run_passes(*program.module, *pipeline);
     }
     answer_to(output, print(*program.module, {.locations = !no_locations}));
+  });
+}
+
+void replay_command(const Command& command, const std::vector<std::string>& words) {
+  Common common;
+  std::string output = "-";
+  po::options_description own("Options");
+  own.add_options()("output,o", po::value(&output)->value_name("PATH"),
+                    "where the module goes if nothing fails (default: -, stdout)");
+  const po::variables_map values = parse_options(command, words, own, one_input(), common);
+  const Replay replay = read_reproducer(required_input(command, values));
+  common.run.established = replay.established;
+  // It is here already.
+  common.run.reproduce.wanted = false;
+  in_session(common, [&](Session& session) {
+    for (const std::string& note : replay.notes) session.diagnostics.note({}, note);
+    if (!replay.error.empty()) session.diagnostics.note({}, "then: " + replay.error);
+    session.print_pending();
+    Program program = session.load_program(replay.input.string());
+    session.run_passes(*program.module, session.load_pipeline(replay.pipeline.string(), program));
+    if (!replay.error.empty()) session.print({Severity::note, {}, "now nothing fails", {}, {}, {}});
+    answer_to(output, print(*program.module));
   });
 }
 

@@ -34,6 +34,7 @@ std::string required_input(const Command& command, const po::variables_map& valu
 
 void compile_command(const Command& command, const std::vector<std::string>& words);
 void run_command(const Command& command, const std::vector<std::string>& words);
+void replay_command(const Command& command, const std::vector<std::string>& words);
 void opt_command(const Command& command, const std::vector<std::string>& words);
 void check_command(const Command& command, const std::vector<std::string>& words);
 void list_command(const Command& command, const std::vector<std::string>& words);

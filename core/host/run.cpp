@@ -187,6 +187,7 @@ void run_command(const Command& command, const std::vector<std::string>& words) 
       throw Error(Exit::usage,
                   fmt::format("pipeline '{}' has no backend that runs programs", pipeline.name));
     session.run_passes(*program.module, pipeline);
+    expand_ops(*program.module, backend->native_ops);
     Launch launch = load_launch(signature_of(*program.module), a.data, arguments);
     BackendContext context{pipeline.backend_options,
                            session.diagnostics,

@@ -36,6 +36,22 @@ po::options_description common_options(Common& c) {
     c.run.dump_dir = d;
   }),
       "dump to numbered files there instead of stderr");
+  add("strategy-trace", po::value(&c.strategy_trace)->value_name("FILE"),
+      "write what the strategy tried, as JSON lines");
+  add("explain", po::bool_switch(&c.explain), "what the strategy tried, failures first, on stderr");
+  add("fuel", po::value<std::int64_t>()->value_name("N")->notifier([&c](std::int64_t n) {
+    if (n < 0) throw Error(Exit::usage, "--fuel is a number from 0 on");
+    c.run.fuel = n;
+  }),
+      "stop optimising after N changes, to find the one that breaks a program");
+  add("reproducer-dir",
+      po::value<std::string>()->value_name("DIR")->notifier(
+          [&c](const std::string& d) { c.run.reproduce.directory = d; }),
+      "where revet-crash-* of a failing pass is made (default: here)");
+  add("write-reproducer",
+      po::value<std::string>()->value_name("DIR")->notifier(
+          [&c](const std::string& d) { c.run.reproduce.always = d; }),
+      "make a reproducer there also if nothing fails");
   add("verify", po::value(&c.verify)->value_name("WHEN"), "each (default), ends or none");
   add("time-passes", po::value(&c.time_passes)->implicit_value("text")->value_name("json"),
       "time of each pass, on stderr");
@@ -192,7 +208,12 @@ Program Session::load_program(const std::string& file, bool stdin_is_rir) {
 
 void Session::check_pipeline(Pipeline& pipeline, const Program& program) {
   plugins().load_named(pipeline.plugins);
-  check(pipeline, plugins(), level_of(*program.module), diagnostics);
+  Start start;
+  start.level = level_of(*program.module);
+  start.established = common.run.established;
+  start.at = common.run.start_at;
+  if (!start.at.empty()) pipeline.entry(start.at, "--start-at " + start.at);
+  check(pipeline, plugins(), start, diagnostics);
   flush(Exit::usage);
 }
 
@@ -204,12 +225,27 @@ Pipeline Session::load_pipeline(const std::string& name, const Program& program)
 }
 
 void Session::run_passes(Module& module, const Pipeline& pipeline) {
-  const PipelineReport report = run_pipeline(module, pipeline, plugins(), common.run, diagnostics);
+  RunOptions options = common.run;
+  options.trace = common.explain || !common.strategy_trace.empty();
+  options.verbose = common.verbose;
+  PipelineReport report;
+  const auto talk = [&] {
+    print_pending();
+    std::string text;
+    if (common.explain) text += report.trace.explain();
+    if (!common.time_passes.empty()) text += time_table(report, common.time_passes == "json");
+    if (common.print_pass_stats) text += statistics_table(report);
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    if (!common.strategy_trace.empty()) answer_to(common.strategy_trace, report.trace.json_lines());
+  };
+  try {
+    run_pipeline(module, pipeline, plugins(), options, diagnostics, report);
+  } catch (...) {
+    talk();
+    throw;
+  }
+  talk();
   flush();
-  std::string text;
-  if (!common.time_passes.empty()) text += time_table(report, common.time_passes == "json");
-  if (common.print_pass_stats) text += statistics_table(report);
-  std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 void answer(std::string_view text) {

@@ -27,6 +27,8 @@ struct Common {
   std::string verify = "each";
   std::string time_passes;  ///< "", "text" or "json"
   bool print_pass_stats = false;
+  bool explain = false;
+  std::string strategy_trace;  ///< file
   std::string diagnostics = "text";
   std::string color = "auto";
   std::vector<std::string> warnings;  ///< the NAME of each -WNAME

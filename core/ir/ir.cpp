@@ -2,6 +2,7 @@
 #include "revet/ir.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 
 #include "revet/op_info.hpp"
@@ -101,6 +102,11 @@ std::unique_ptr<Op> Op::create(const OpInfo& info, Loc loc, std::span<Value* con
   op->attrs_ = std::move(attrs);
   for (unsigned i = 0; i < regions; ++i) op->add_region();
   return op;
+}
+
+Op::Op(const OpInfo& info, Loc loc) : info_(&info), loc_(loc) {
+  static std::atomic<std::uint64_t> last{0};
+  serial_ = ++last;
 }
 
 Op::~Op() { drop_operands(); }
@@ -306,7 +312,14 @@ std::unique_ptr<Module> Module::clone() const {
     out->body().insert(std::move(copy));
   }
   connect(cloning, made);
+  for (const auto& [copy, op] : made) copy->serial_ = op->serial_;
   return out;
+}
+
+void Module::take(Module& other) {
+  for (Op& op : body()) op.drop_operands();
+  while (Op* op = body().last()) body().take(*op);
+  body().splice(nullptr, other.body());
 }
 
 void walk(Op& op, const std::function<void(Op&)>& f) {

@@ -59,7 +59,11 @@ OpRegistry::OpRegistry() {
 }
 
 const OpInfo* OpRegistry::find(std::string_view name) const {
-  const auto it = ops_.find(name);
+  auto it = ops_.find(name);
+  if (it == ops_.end() && load_missing) {
+    load_missing(name);
+    it = ops_.find(name);
+  }
   return it == ops_.end() ? nullptr : it->second.first;
 }
 

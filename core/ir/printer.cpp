@@ -6,6 +6,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "../support/hash.hpp"
 #include "revet/scalar.hpp"
 #include "revet/text.hpp"
 
@@ -227,13 +228,18 @@ Level level_of(const Module& module) {
   return level;
 }
 
-std::uint64_t hash_of(const Module& module) {
-  std::uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a
-  for (const char c : print(module, {.locations = false})) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 0x100000001B3u;
+std::uint64_t hash_of_text(std::string_view text) {
+  Fnv1a hash;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size() - 1);
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    // A location is the last thing on its line.
+    hash.add(line.substr(0, std::min(line.rfind(" loc("), line.size())));
   }
-  return hash;
+  return hash.value();
 }
+
+std::uint64_t hash_of(const Module& module) { return hash_of_text(print(module)); }
 
 }  // namespace revet

@@ -118,9 +118,11 @@ void Plugins::load(const PluginFile& file) {
     fail(fmt::format(
         "'revet_plugin' has another fingerprint than this revet\n  plugin: {}\n  revet:  {}",
         plugin->fingerprint, REVET_ABI_FINGERPRINT));
-  const auto [it, fresh] = loaded_names_.try_emplace(plugin->name, file.path.string());
-  if (!fresh)
-    fail(fmt::format("a plugin named '{}' is already loaded from {}", plugin->name, it->second));
+  for (const LoadedPlugin& other : loaded_plugins_)
+    if (other.name == plugin->name)
+      fail(fmt::format("a plugin named '{}' is already loaded from {}", plugin->name,
+                       other.path.string()));
+  loaded_plugins_.push_back({plugin->name, plugin->version, plugin->summary, file.path});
 
   registry_.origin = file.path.string();
   try {
@@ -217,7 +219,15 @@ const BackendInfo* Plugins::backend(const std::string& name) {
   return registry_.backend(name);
 }
 
-const PropertyInfo* Plugins::property(const std::string& name) { return registry_.property(name); }
+const PropertyInfo* Plugins::property(const std::string& name) {
+  need("property:" + name);
+  return registry_.property(name);
+}
+
+const PredicateInfo* Plugins::predicate(const std::string& name) {
+  need("predicate:" + name);
+  return registry_.predicate(name);
+}
 
 void Plugins::load_op(const std::string& name) {
   for (const auto& [what, list] : providers_) {

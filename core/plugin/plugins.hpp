@@ -20,6 +20,13 @@ struct PluginFile {
   std::string error;  ///< why it cannot be used; empty if its sections are right
 };
 
+struct LoadedPlugin {
+  std::string name;
+  std::string version;
+  std::string summary;
+  std::filesystem::path path;
+};
+
 class Plugins {
  public:
   /// `directories` in order of precedence; see search_directories.
@@ -34,6 +41,7 @@ class Plugins {
   const PassInfo* pass(const std::string& id);
   const BackendInfo* backend(const std::string& name);
   const PropertyInfo* property(const std::string& name);
+  const PredicateInfo* predicate(const std::string& name);
   /// Loads the plugins whose `op:PREFIX` is a prefix of the name.
   void load_op(const std::string& name);
 
@@ -42,6 +50,8 @@ class Plugins {
   /// A pass that is known to establish the property, for messages; may be empty.
   std::string pass_establishing(const std::string& property);
   const std::vector<PluginFile>& files() const { return files_; }
+  /// In the order in which they were loaded.
+  const std::vector<LoadedPlugin>& loaded() const { return loaded_plugins_; }
   const std::vector<std::filesystem::path>& directories() const { return directories_; }
   const Registry& registry() const { return registry_; }
   /// Path of the plugin that registered it, "" if none.
@@ -59,7 +69,7 @@ class Plugins {
   std::vector<PluginFile> files_;
   std::map<std::string, std::vector<std::size_t>> providers_;  ///< "pass:NAME" -> files_, in order
   std::set<std::string> loaded_;                               ///< canonical paths
-  std::map<std::string, std::string> loaded_names_;            ///< plugin name -> path
+  std::vector<LoadedPlugin> loaded_plugins_;
   Registry registry_;
 };
 

@@ -31,6 +31,12 @@ void Registry::add_property(PropertyInfo info) {
   properties_.emplace(std::move(name), std::move(info));
 }
 
+void Registry::add_predicate(PredicateInfo info) {
+  claim("predicate:" + info.name);
+  std::string name = info.name;
+  predicates_.emplace(std::move(name), std::move(info));
+}
+
 void Registry::add_op(const OpInfo& info) {
   claim("op:" + info.name);
   if (!OpRegistry::get().add(info, origin))
@@ -54,6 +60,9 @@ const BackendInfo* Registry::backend(std::string_view name) const {
 }
 const PropertyInfo* Registry::property(std::string_view name) const {
   return lookup(properties_, name);
+}
+const PredicateInfo* Registry::predicate(std::string_view name) const {
+  return lookup(predicates_, name);
 }
 
 }  // namespace revet

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "hash.hpp"
 #include "revet/diagnostics.hpp"
 
 namespace revet {
@@ -65,6 +66,12 @@ void write_file(const fs::path& path, std::string_view bytes) {
   }
   remember_temporary("");
   if (error != 0) fail("write", path, error);
+}
+
+std::string hash_of_file(const fs::path& path) {
+  Fnv1a hash;
+  hash.add(read_file(path));
+  return fmt::format("{:016x}", hash.value());
 }
 
 std::string read_file(const fs::path& path) {

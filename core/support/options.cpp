@@ -19,6 +19,8 @@ std::string range(const OptionSpec& spec) {
   return fmt::format(" from {} to {}", spec.min, spec.max);
 }
 
+}  // namespace
+
 std::string expected(const OptionSpec& spec) {
   switch (spec.type) {
     case OptionType::boolean: return "true or false";
@@ -31,9 +33,8 @@ std::string expected(const OptionSpec& spec) {
   return "";
 }
 
-}  // namespace
-
 std::string describe(const OptionSpec& spec) {
+  if (!spec.example.empty()) return fmt::format("{}, required", expected(spec));
   return fmt::format("{}, default {}", expected(spec),
                      spec.fallback.empty() ? "empty" : spec.fallback);
 }

@@ -34,16 +34,19 @@ bool may_be_checked(const Op& op) {
                      [](const AttrSpec& spec) { return spec.name == "checked"; });
 }
 
-PassResult run(Module& module, PassContext& context) {
+PassResult run_at(Op& place, PassContext& context) {
   bool changed = false;
   Ranges ranges;
-  walk(module, [&](Op& op) {
+  context.visit(0);
+  walk(place, [&](Op& op) {
     if (!may_be_checked(op) || op.flag("checked")) return;
+    context.visit();
     const Range index = ranges.of(op.operand(1));
     if (index.lo >= 0 && index.hi < size_of(op.operand(0))) {
       context.count("proven inside");
       return;
     }
+    if (!context.spend()) return;
     op.set_attr("checked", true);
     context.count("checked");
     changed = true;
@@ -55,7 +58,7 @@ void register_(Registry& registry) {
   PassInfo info;
   info.id = "bounds-check";
   info.summary = "Makes emitted code verify accesses that are not proven to be in bounds";
-  info.run = run;
+  info.run_at = run_at;
   registry.add_pass(std::move(info));
 }
 

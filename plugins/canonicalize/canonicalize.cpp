@@ -125,14 +125,15 @@ class Sweep {
  public:
   explicit Sweep(PassContext& context) : context_(context) {}
 
-  bool run(Module& module) {
-    visit(module.region());
+  bool run(Region& region) {
+    visit(region);
     return changed_;
   }
 
  private:
   void count(const char* statistic, std::int64_t n = 1) {
     context_.count(statistic, n);
+    context_.spend();
     changed_ = true;
   }
 
@@ -147,7 +148,8 @@ class Sweep {
   /// Simplifies one op; gives the op to go on with.
   Op* visit(Op& op) {
     Op* const next = op.next();
-    if (op.info().terminator) return next;
+    context_.visit();
+    if (op.info().terminator || context_.fuel == 0) return next;
     if (op.num_regions() != 0) return visit_structured(op);
     if (decide_predicate(op)) return next;
     if (!is_pure(op) || op.num_results() == 0) return next;
@@ -402,16 +404,32 @@ class Sweep {
   bool changed_ = false;
 };
 
-PassResult run(Module& module, PassContext& context) {
+/// Rounds over `where`, the module or one op; `regions` are what is inside.
+template <typename Where>
+PassResult simplify(Where& where, const std::vector<Region*>& regions, PassContext& context) {
   bool changed = false;
   for (bool again = true; again; changed |= again) {
-    again = Sweep(context).run(module);
-    if (const std::int64_t dead = remove_dead_code(module); dead != 0) {
+    again = false;
+    Sweep sweep(context);
+    for (Region* region : regions) again |= sweep.run(*region);
+    if (context.fuel == 0) continue;
+    if (const std::int64_t dead = remove_dead_code(where); dead != 0) {
+      context.spend();
       context.count("dead", dead);
       again = true;
     }
   }
   return PassResult::of(changed);
+}
+
+PassResult run(Module& module, PassContext& context) {
+  return simplify(module, {&module.region()}, context);
+}
+
+PassResult run_at(Op& place, PassContext& context) {
+  std::vector<Region*> regions;
+  for (const auto& region : place.regions()) regions.push_back(region.get());
+  return simplify(place, regions, context);
 }
 
 void register_(Registry& registry) {
@@ -421,6 +439,7 @@ void register_(Registry& registry) {
   info.input = Level::any;
   info.output = Level::any;
   info.run = run;
+  info.run_at = run_at;
   registry.add_pass(std::move(info));
 }
 

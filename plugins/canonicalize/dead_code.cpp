@@ -37,6 +37,24 @@ class Liveness {
     walk(module, [&](Op& op) {
       if (has_effect(op)) mark(op);
     });
+    spread();
+  }
+
+  /// What is outside `place` may need the op and all of its results.
+  explicit Liveness(Op& place) {
+    mark(place);
+    for (const auto& r : place.results()) mark(r.get());
+    walk(place, [&](Op& op) {
+      if (has_effect(op)) mark(op);
+    });
+    spread();
+  }
+
+  bool live(const Op& op) const { return ops_.count(&op) != 0; }
+  bool live(const Value* v) const { return values_.count(v) != 0; }
+
+ private:
+  void spread() {
     while (!ops_todo_.empty() || !values_todo_.empty()) {
       if (!ops_todo_.empty()) {
         Op* op = ops_todo_.back();
@@ -50,10 +68,6 @@ class Liveness {
     }
   }
 
-  bool live(const Op& op) const { return ops_.count(&op) != 0; }
-  bool live(const Value* v) const { return values_.count(v) != 0; }
-
- private:
   void mark(Op& op) {
     if (ops_.insert(&op).second) ops_todo_.push_back(&op);
   }
@@ -111,26 +125,25 @@ struct Pruning {
   std::vector<unsigned> carried;  ///< initial values of a while
 };
 
-void collect(const Block& block, const Liveness& liveness, std::vector<Op*>& dead,
+void collect(Op& op, const Liveness& liveness, std::vector<Op*>& dead,
              std::vector<Pruning>& prunings) {
-  for (Op& op : block) {
-    if (!liveness.live(op)) {
-      dead.push_back(&op);
-      continue;
-    }
-    if (is_structured(op)) {
-      Pruning pruning{&op, {}, {}};
-      const bool loop = op.is(ops::thread_while);
-      for (unsigned i = 0; i < op.num_results(); ++i)
-        if (!liveness.live(op.result(i)) && !(loop && liveness.live(op.body(1).arg(i))))
-          pruning.results.push_back(i);
-      for (unsigned i = 0; loop && i < op.num_operands(); ++i)
-        if (!liveness.live(op.body(0).arg(i))) pruning.carried.push_back(i);
-      if (!pruning.results.empty() || !pruning.carried.empty()) prunings.push_back(pruning);
-    }
-    for (const auto& region : op.regions())
-      for (const auto& inner : region->blocks()) collect(*inner, liveness, dead, prunings);
+  if (!liveness.live(op)) {
+    dead.push_back(&op);
+    return;
   }
+  if (is_structured(op)) {
+    Pruning pruning{&op, {}, {}};
+    const bool loop = op.is(ops::thread_while);
+    for (unsigned i = 0; i < op.num_results(); ++i)
+      if (!liveness.live(op.result(i)) && !(loop && liveness.live(op.body(1).arg(i))))
+        pruning.results.push_back(i);
+    for (unsigned i = 0; loop && i < op.num_operands(); ++i)
+      if (!liveness.live(op.body(0).arg(i))) pruning.carried.push_back(i);
+    if (!pruning.results.empty() || !pruning.carried.empty()) prunings.push_back(pruning);
+  }
+  for (const auto& region : op.regions())
+    for (const auto& block : region->blocks())
+      for (Op& inner : *block) collect(inner, liveness, dead, prunings);
 }
 
 void erase_operands(Op& op, const std::vector<unsigned>& positions, unsigned skip = 0) {
@@ -171,12 +184,7 @@ void prune_values(const Pruning& pruning) {
     op.set_attr("reduce", reduce);
 }
 
-}  // namespace
-
-std::int64_t remove_dead_code(Module& module) {
-  std::vector<Op*> dead;
-  std::vector<Pruning> prunings;
-  collect(module.body(), Liveness(module), dead, prunings);
+std::int64_t remove(const std::vector<Op*>& dead, const std::vector<Pruning>& prunings) {
   std::size_t removed = dead.size();
   for (const Pruning& pruning : prunings) {
     removed += pruning.results.size() + pruning.carried.size();
@@ -186,6 +194,23 @@ std::int64_t remove_dead_code(Module& module) {
   for (Op* op : dead) op->erase();
   for (const Pruning& pruning : prunings) prune_values(pruning);
   return static_cast<std::int64_t>(removed);
+}
+
+}  // namespace
+
+std::int64_t remove_dead_code(Module& module) {
+  const Liveness liveness(module);
+  std::vector<Op*> dead;
+  std::vector<Pruning> prunings;
+  for (Op& op : module.body()) collect(op, liveness, dead, prunings);
+  return remove(dead, prunings);
+}
+
+std::int64_t remove_dead_code(Op& place) {
+  std::vector<Op*> dead;
+  std::vector<Pruning> prunings;
+  collect(place, Liveness(place), dead, prunings);
+  return remove(dead, prunings);
 }
 
 }  // namespace revet

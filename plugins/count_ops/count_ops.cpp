@@ -23,25 +23,28 @@ struct Totals {
   std::int64_t ops = 0, values = 0, regions = 0, blocks = 0, loops = 0, nesting = 0;
 };
 
+void count(const Region& region, std::int64_t depth, Totals& totals, PassContext& context);
+
+void count(const Op& op, std::int64_t depth, Totals& totals, PassContext& context) {
+  context.count("op " + op.name());
+  context.visit();
+  ++totals.ops;
+  totals.values += op.num_results();
+  totals.regions += op.num_regions();
+  if (op.is(ops::thread_while) || op.is(ops::thread_foreach)) ++totals.loops;
+  for (const auto& inner : op.regions()) count(*inner, depth + 1, totals, context);
+}
+
 void count(const Region& region, std::int64_t depth, Totals& totals, PassContext& context) {
   totals.nesting = std::max(totals.nesting, depth);
   for (const auto& block : region.blocks()) {
     ++totals.blocks;
     totals.values += block->num_args();
-    for (Op& op : *block) {
-      context.count("op " + op.name());
-      ++totals.ops;
-      totals.values += op.num_results();
-      totals.regions += op.num_regions();
-      if (op.is(ops::thread_while) || op.is(ops::thread_foreach)) ++totals.loops;
-      for (const auto& inner : op.regions()) count(*inner, depth + 1, totals, context);
-    }
+    for (const Op& op : *block) count(op, depth, totals, context);
   }
 }
 
-PassResult run(Module& module, PassContext& context) {
-  Totals totals;
-  count(module.region(), 0, totals, context);
+PassResult report(const Totals& totals, PassContext& context) {
   context.count("ops", totals.ops);
   context.count("values", totals.values);
   context.count("regions", totals.regions);
@@ -51,6 +54,18 @@ PassResult run(Module& module, PassContext& context) {
   return PassResult::of(false);
 }
 
+PassResult run(Module& module, PassContext& context) {
+  Totals totals;
+  count(module.region(), 0, totals, context);
+  return report(totals, context);
+}
+
+PassResult run_at(Op& place, PassContext& context) {
+  Totals totals;
+  count(place, 0, totals, context);
+  return report(totals, context);
+}
+
 void register_(Registry& registry) {
   PassInfo info;
   info.id = "count-ops";
@@ -58,6 +73,7 @@ void register_(Registry& registry) {
   info.input = Level::any;
   info.output = Level::any;
   info.run = run;
+  info.run_at = run_at;
   registry.add_pass(std::move(info));
 }
 

@@ -185,6 +185,9 @@ class Op {
   const std::string& name() const;
   Loc loc() const { return loc_; }
   void set_loc(Loc loc) { loc_ = loc; }
+  /// Tells an op from all others of its module, and stays with its copy in Module::clone: a place
+  /// in a module that outlives a rollback.
+  std::uint64_t serial() const { return serial_; }
 
   std::span<Value* const> operands() const { return operands_; }
   unsigned num_operands() const { return static_cast<unsigned>(operands_.size()); }
@@ -240,16 +243,18 @@ class Op {
 
  private:
   friend class Block;
+  friend class Module;
   struct Successor {
     Block* block;
     unsigned args;
   };
-  Op(const OpInfo& info, Loc loc) : info_(&info), loc_(loc) {}
+  Op(const OpInfo& info, Loc loc);
   void link(unsigned i);
   void unlink(unsigned i);
 
   const OpInfo* info_;
   Loc loc_;
+  std::uint64_t serial_;
   std::vector<Value*> operands_;
   std::vector<std::uint32_t> use_slots_;  ///< where operand i stands in its value's uses
   std::vector<std::unique_ptr<Value>> results_;
@@ -275,6 +280,8 @@ class Module {
   Block& body() const { return top_.front(); }
   Region& region() { return top_; }
   std::unique_ptr<Module> clone() const;
+  /// Takes the contents of `other` and drops its own: every pointer into this module dangles then.
+  void take(Module& other);
   /// A `thread.func` by its `sym`, or null.
   Op* find_func(std::string_view sym) const;
 

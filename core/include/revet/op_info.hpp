@@ -68,6 +68,9 @@ struct OpInfo {
   std::function<void(const Op&, VerifyReport&)> verify;
   /// `constants[i]` is operand i's constant, or null. Must not change the IR.
   std::function<std::optional<Folded>(const Op&, std::span<const Attr* const> constants)> fold;
+  /// Writes what the op does in other ops, in front of it, and gives one value per result; the
+  /// caller then replaces the op. Ops that have it run on every backend (see expand_ops).
+  std::function<std::vector<Value*>(Op&)> expand;
   std::string operand_help;  ///< "cond, inits..."
   std::string result_help;
 };
@@ -77,6 +80,11 @@ struct OpInfo {
 bool is_pure(const Op& op);
 /// The effects of the op with everything in its regions; nullopt where something in it is unknown.
 std::optional<std::vector<Effect>> effects_of(const Op& op);
+
+/// Replaces every op that has an `expand` hook, also those that an expansion makes; `keep` are
+/// names of ops to leave alone. Gives the number of ops replaced. Throws InternalError where an
+/// expansion gives values of other types than the op's, or does not end.
+std::size_t expand_ops(Module& module, std::span<const std::string> keep = {});
 
 /// Every op that is known: the core's and those of loaded plugins. Op ids are the OpInfos'
 /// addresses, which stay valid until the process ends.
@@ -89,6 +97,8 @@ class OpRegistry {
   const std::string& origin(std::string_view name) const;
   /// In order of names.
   std::vector<const OpInfo*> all() const;
+  /// Called with the name of an op that is not known, to load a plugin that provides it.
+  std::function<void(std::string_view)> load_missing;
 
  private:
   OpRegistry();

@@ -20,11 +20,15 @@ struct OptionSpec {
   std::int64_t min = INT64_MIN;
   std::int64_t max = INT64_MAX;
   std::vector<std::string> choices = {};  ///< for text: allowed values, if any
+  /// Not empty: the option has no default and must be given; a value to show in the message.
+  std::string example = {};
   bool flag = false;  ///< also accepted on the command line of `revet run` as --NAME VALUE
 };
 using OptionTable = std::vector<OptionSpec>;
 
-/// "integer 1..4096, default 32" and the like.
+/// "an integer from 1 to 4096" and the like.
+std::string expected(const OptionSpec& spec);
+/// The same with the default.
 std::string describe(const OptionSpec& spec);
 
 /// The value in canonical spelling, or an error message ("expects an integer from 1 to 8, got

@@ -13,25 +13,42 @@
 
 namespace revet {
 
-/// What a pass did. `failed` means "not applicable here" and stops a flat pipeline; an error of the
+/// What a pass did. `failed` means "not applicable here", leaves the module as it was, and stops
+/// the run unless a strategy (`try`, `first-of`, ..) has something else to do; an error of the
 /// program is reported in the context's diagnostics instead.
 struct PassResult {
   enum Outcome : std::uint8_t { changed, unchanged, failed } outcome;
   std::string reason;
   static PassResult of(bool changed_) { return {changed_ ? changed : unchanged, {}}; }
+  static PassResult failure(std::string reason_) { return {failed, std::move(reason_)}; }
 };
 
 /// What a pass may use besides the module.
 class PassContext {
  public:
-  PassContext(const OptionValues& values, Diagnostics& reports)
-      : options(values), diagnostics(reports) {}
+  static constexpr std::int64_t unlimited = INT64_MAX;
+
+  PassContext(const OptionValues& values, Diagnostics& reports, std::int64_t fuel_ = unlimited)
+      : options(values), diagnostics(reports), fuel(fuel_) {}
   /// Adds to a statistic of this pass, shown by --print-pass-stats.
   void count(const std::string& statistic, std::int64_t n = 1) { statistics[statistic] += n; }
+  /// Says that n things were looked at, whether they were changed or not; visit(0) says none.
+  void visit(std::int64_t n = 1) { visited = (visited < 0 ? 0 : visited) + n; }
+  /// Call before each change, and leave out the change where it gives false: that is how --fuel N
+  /// finds the change that broke a program. A pass that never calls it counts as one change.
+  bool spend() {
+    if (fuel == 0) return false;
+    if (fuel != unlimited) --fuel;
+    ++spent;
+    return true;
+  }
 
   const OptionValues& options;
   Diagnostics& diagnostics;
   std::map<std::string, std::int64_t> statistics;
+  std::int64_t visited = -1;  ///< below 0: the pass does not say
+  std::int64_t spent = 0;
+  std::int64_t fuel;
 };
 
 struct PassInfo {
@@ -44,6 +61,18 @@ struct PassInfo {
   std::vector<std::string> invalidates;
   OptionTable options;
   std::function<PassResult(Module&, PassContext&)> run;
+  /// Works on one op and what is inside it, and may replace it; nothing else of the module changes.
+  /// Passes that have it can be used at a place (`at`, `one`, `all`, `some`). Where `run` is absent
+  /// it is called for every op of the module's top level.
+  std::function<PassResult(Op&, PassContext&)> run_at;
+};
+
+/// A question about the module, or about one op and what is inside it, for `if`, `not` and `check`
+/// in strategies. `place` is null for the whole module.
+struct PredicateInfo {
+  std::string name;
+  std::string summary;
+  std::function<bool(const Module&, const Op* place)> holds;
 };
 
 /// A property that passes require and establish, with the function that verifies it: it reports
@@ -82,6 +111,8 @@ struct BackendInfo {
   Level input = Level::thread;
   std::vector<std::string> requires_;
   OptionTable options;
+  /// Names of ops with an `expand` hook that this backend takes as they are.
+  std::vector<std::string> native_ops;
   /// Absent for backends that only run.
   std::function<std::vector<EmittedFile>(const Module&, BackendContext&)> emit;
   /// Absent for backends that only emit. Runs the program on the launch's arrays, in place. Throws
@@ -95,18 +126,21 @@ class Registry {
   void add_pass(PassInfo info);
   void add_backend(BackendInfo info);
   void add_property(PropertyInfo info);
+  void add_predicate(PredicateInfo info);
   /// `info` must be a static of the plugin.
   void add_op(const OpInfo& info);
+  /// A category of warnings that the plugin's passes or backends report, for -WNAME and -Wno-NAME.
+  void add_warning(const std::string& name) { claim("warning:" + name); }
 
   const PassInfo* pass(std::string_view id) const;
   const BackendInfo* backend(std::string_view name) const;
   const PropertyInfo* property(std::string_view name) const;
-  const std::map<std::string, PassInfo, std::less<>>& passes() const { return passes_; }
-  const std::map<std::string, BackendInfo, std::less<>>& backends() const { return backends_; }
+  const PredicateInfo* predicate(std::string_view name) const;
 
   /// Path of the plugin that registers at the moment; set by the loader.
   std::string origin;
-  /// "pass:NAME", "backend:NAME", "op:NAME", "property:NAME" -> path of the plugin.
+  /// "pass:NAME", "backend:NAME", "op:NAME", "property:NAME", "predicate:NAME",
+  /// "warning:NAME" -> path of the plugin.
   std::map<std::string, std::string, std::less<>> origins;
 
  private:
@@ -114,6 +148,7 @@ class Registry {
   std::map<std::string, PassInfo, std::less<>> passes_;
   std::map<std::string, BackendInfo, std::less<>> backends_;
   std::map<std::string, PropertyInfo, std::less<>> properties_;
+  std::map<std::string, PredicateInfo, std::less<>> predicates_;
 };
 
 inline constexpr std::uint32_t plugin_magic = 0x31545652;  // bytes "RVT1"

@@ -35,7 +35,14 @@ bool verify(const Module& module, Diagnostics& diagnostics);
 /// The highest level of any op in the module (thread where it has none).
 Level level_of(const Module& module);
 
-/// A 64-bit hash of the printed module.
+/// A 64-bit hash of the printed module, without regard to locations.
 std::uint64_t hash_of(const Module& module);
+/// The same from the module's text.
+std::uint64_t hash_of_text(std::string_view text);
+
+/// A picture of the module for Graphviz: regions as clusters, ops as nodes, values as edges. Where
+/// it has more than `max_nodes` ops, the deepest regions are drawn as one node each that says how
+/// many ops it stands for.
+std::string print_dot(const Module& module, std::size_t max_nodes = 500);
 
 }  // namespace revet
