@@ -1,12 +1,12 @@
-# revet_add_plugin(NAME SOURCES a.cpp .. PROVIDES pass:foo .. [VERSION 1.0])
+# revet_add_plugin(NAME SOURCES a.cpp .. PROVIDES pass:foo .. [VERSION 1.0] [DIRECTORY dir])
 #
 # Builds libNAME.so, a plugin for revet: flags, the sections `.revet.abi` and `.revet.provides`, and
 # the place where the host finds it. Used by this repository and, from the installed package, by
-# plugins outside it.
+# plugins outside it. With DIRECTORY it is built there and not installed.
 set(REVET_PLUGIN_TEMPLATE_DIR ${CMAKE_CURRENT_LIST_DIR} CACHE INTERNAL "")
 
 function(revet_add_plugin name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "VERSION" "SOURCES;PROVIDES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "VERSION;DIRECTORY" "SOURCES;PROVIDES")
   if(NOT arg_SOURCES OR NOT arg_PROVIDES)
     message(FATAL_ERROR "revet_add_plugin(${name}): SOURCES and PROVIDES are required")
   endif()
@@ -32,6 +32,10 @@ function(revet_add_plugin name)
     CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   if(TARGET revet_warnings)
     target_link_libraries(${name} PRIVATE revet_warnings)
+  endif()
+  if(arg_DIRECTORY)
+    set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${arg_DIRECTORY})
+  elseif(TARGET revet_warnings)
     set_target_properties(${name} PROPERTIES
       LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/revet/plugins
       INSTALL_RPATH "$ORIGIN/../..")

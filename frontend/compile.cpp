@@ -53,4 +53,8 @@ std::unique_ptr<Module> compile_source(FileId file, const SourceManager& sources
   return found.has_errors() ? nullptr : Lowering(*ast).run();
 }
 
+std::vector<std::string> frontend_warnings() {
+  return {"bounds", "narrowing", "pragma", "tautology"};
+}
+
 }  // namespace revet

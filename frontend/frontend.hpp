@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "revet/diagnostics.hpp"
 #include "revet/ir.hpp"
@@ -14,5 +15,8 @@ namespace revet {
 /// located errors.
 std::unique_ptr<Module> compile_source(FileId file, const SourceManager& sources,
                                        Diagnostics& diagnostics);
+
+/// The categories of warnings that it reports, for -WNAME.
+std::vector<std::string> frontend_warnings();
 
 }  // namespace revet

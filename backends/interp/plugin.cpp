@@ -5,7 +5,10 @@
 
 namespace {
 
-void register_interp(revet::Registry& registry) { registry.add_backend(revet::interp::backend()); }
+void register_interp(revet::Registry& registry) {
+  registry.add_backend(revet::interp::backend());
+  registry.add_warning("race");
+}
 
 }  // namespace
 

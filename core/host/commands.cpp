@@ -24,19 +24,102 @@ const std::vector<Command>& commands() {
        opt_command},
       {"check", "FILE.rvt", "Reports the errors of a program", check_command},
       {"pipeline", "FILE|NAME", "Prints a pipeline, fully resolved", pipeline_command},
+      {"new-plugin", "NAME [--kind pass|op|backend]", "Writes a plugin project to begin with",
+       new_plugin_command},
       {"passes", "[NAME]", "Lists passes, or describes one", list_command},
       {"backends", "[NAME]", "Lists backends, or describes one", list_command},
       {"ops", "[NAME]", "Lists the ops of the IR, or describes one", list_command},
-      {"pipelines", "", "Lists the pipelines that ship", list_command},
-      {"plugins", "", "Lists the plugins that were found", list_command},
+      {"pipelines", "[NAME]", "Lists the pipelines that ship, or describes one", list_command},
+      {"reference", "passes|ops|backends|options|man|bash|zsh",
+       "Prints a page of the reference, the man page or shell completion", reference_command},
+      {"plugins", "[NAME]", "Lists the plugins that were found, or describes one", list_command},
   };
   return list;
+}
+
+const HelpTable& program_options() {
+  static const HelpTable table = {
+      {"--help", "Prints the commands; after a command, its options"},
+      {"--version", "Prints the version; with --verbose what it is built with"},
+      {"--print-abi", "Prints what a plugin must be built for"},
+      {"--print-search-dirs", "Prints where plugins are looked for, in order"},
+  };
+  return table;
+}
+
+const HelpTable& exit_codes() {
+  static const HelpTable table = {
+      {"0", "ok"},
+      {"1", "the program or its data is wrong"},
+      {"2", "usage, pipeline, plugin, tool or file problem"},
+      {"3", "the run did not finish (deadlock, no progress, step or cycle limit)"},
+      {"4", "outputs differ"},
+      {"70", "internal error"},
+      {"130", "interrupted"},
+  };
+  return table;
+}
+
+const HelpTable& environment() {
+  static const HelpTable table = {
+      {"REVET_PLUGIN_PATH", "folders with plugins, separated by ':'"},
+      {"REVET_CACHE_DIR",
+       "where compiled programs are kept (default: $XDG_CACHE_HOME/revet or ~/.cache/revet)"},
+      {"CXX", "C++ compiler for emitted code (default: c++)"},
+      {"NO_COLOR", "no colour"},
+      {"TERM", "no colour where it is dumb"},
+  };
+  return table;
+}
+
+namespace {
+
+/// Where parse_options puts a command's own options instead of parsing; see own_options.
+std::vector<OptionHelp>* collecting = nullptr;
+struct Collected {};
+
+std::vector<OptionHelp> help_of(const po::options_description& options) {
+  std::vector<OptionHelp> out;
+  for (const auto& o : options.options()) {
+    OptionHelp h;
+    h.name = "--" + o->long_name();
+    if (const std::string s =
+            o->canonical_display_name(po::command_line_style::allow_dash_for_short);
+        s.size() == 2)
+      h.name = s + ", " + h.name;
+    if (o->semantic()->max_tokens() != 0) h.value = o->semantic()->name();
+    h.text = o->description();
+    out.push_back(std::move(h));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<OptionHelp> own_options(const Command& command) {
+  std::vector<OptionHelp> out;
+  collecting = &out;
+  try {
+    command.run(command, {});
+  } catch (const Collected&) {
+  }
+  collecting = nullptr;
+  return out;
+}
+
+std::vector<OptionHelp> shared_options() {
+  Common common;
+  return help_of(common_options(common));
 }
 
 po::variables_map parse_options(const Command& command, const std::vector<std::string>& words,
                                 po::options_description own,
                                 const po::positional_options_description& positional,
                                 Common& common) {
+  if (collecting) {
+    *collecting = help_of(own);
+    throw Collected{};
+  }
   po::options_description visible;
   if (!own.options().empty()) visible.add(own);
   visible.add(common_options(common));
@@ -73,6 +156,11 @@ po::variables_map parse_options(const Command& command, const std::vector<std::s
     throw Error(Exit::usage, fmt::format("{}; see revet {} --help", e.what(), command.name));
   }
   return values;
+}
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
 }
 
 po::positional_options_description one_input() {

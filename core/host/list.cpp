@@ -136,7 +136,7 @@ const char* kind_text(AttrKind k) {
 }
 
 void list_ops(Session& s, const std::string& name) {
-  s.plugins();
+  s.plugins().load_all_ops();
   std::vector<std::string> names;
   std::vector<std::pair<std::string, std::string>> rows;
   ordered_json j = ordered_json::array();
@@ -182,34 +182,95 @@ void list_ops(Session& s, const std::string& name) {
          "\n");
 }
 
-void list_pipelines(Session& s) {
+void list_pipelines(Session& s, const std::string& wanted) {
   std::vector<std::pair<std::string, std::string>> rows;
+  std::vector<std::string> names;
   ordered_json j = ordered_json::array();
   for (const auto& [name, path] : shipped_pipelines()) {
     const auto p = load_pipeline(path, {}, s.sources, s.diagnostics);
     s.flush(Exit::usage);
+    const ordered_json one = {{"name", name},
+                              {"summary", p->summary},
+                              {"file", path.string()},
+                              {"backend", p->backend},
+                              {"passes", p->ids()}};
+    if (name == wanted)
+      return answer(s.common.json ? one.dump(2) + "\n"
+                                  : fmt::format("{}: {}\nFile: {}\nPasses: {}\nBackend: {}\n"
+                                                "`revet pipeline {}` prints it with all options.\n",
+                                                name, p->summary, path.string(), join(p->ids()),
+                                                p->backend, name));
+    names.push_back(name);
     rows.emplace_back(name, p->summary);
-    j.push_back({{"name", name}, {"summary", p->summary}, {"file", path.string()}});
+    j.push_back(one);
   }
+  if (!wanted.empty()) unknown("shipped pipeline", wanted, names);
   answer(s.common.json ? j.dump(2) + "\n" : table(rows));
 }
 
-void list_plugins(Session& s) {
+/// What another file, found earlier, provides in this one's stead.
+std::vector<std::string> shadowed(const Plugins& plugins, const PluginFile& f) {
+  std::vector<std::string> out;
+  for (const std::string& what : f.sections.provides)
+    if (!what.starts_with("op:") && plugins.provider(what) != f.path.string())
+      out.push_back(fmt::format("{} (by {})", what, plugins.provider(what)));
+  return out;
+}
+
+/// The one whose plugin name or file name is `name`: "inline", "libinline.so" or a path.
+void describe_plugin(Session& s, const std::string& name) {
+  Plugins& plugins = s.plugins();
+  std::vector<std::string> known;
+  for (const PluginFile& f : plugins.files()) {
+    std::string stem = f.path.stem().string();
+    if (stem.starts_with("lib")) stem = stem.substr(3);
+    known.push_back(stem);
+    if (name != stem && name != f.path.filename() && name != f.path) continue;
+    plugins.load_named({f.path.string()});
+    const auto& loaded = plugins.loaded();
+    const auto plugin = std::find_if(loaded.begin(), loaded.end(),
+                                     [&](const LoadedPlugin& p) { return p.path == f.path; });
+    if (s.common.json)
+      return answer(ordered_json{{"name", plugin->name},
+                                 {"version", plugin->version},
+                                 {"summary", plugin->summary},
+                                 {"path", f.path.string()},
+                                 {"provides", f.sections.provides},
+                                 {"abi", f.sections.abi_version},
+                                 {"fingerprint", f.sections.fingerprint},
+                                 {"build", f.sections.build}}
+                        .dump(2) +
+                    "\n");
+    return answer(fmt::format("{} {}: {}\nFile: {}\nProvides {}\nPlugin ABI: {} {}\nBuild: {}\n",
+                              plugin->name, plugin->version, plugin->summary, f.path.string(),
+                              join(f.sections.provides), f.sections.abi_version,
+                              f.sections.fingerprint, f.sections.build));
+  }
+  unknown("plugin", name, known);
+}
+
+void list_plugins(Session& s, const std::string& name) {
+  if (!name.empty()) return describe_plugin(s, name);
+  const Plugins& plugins = s.plugins();
   std::string text;
   ordered_json j = ordered_json::array();
-  for (const PluginFile& f : s.plugins().files()) {
+  for (const PluginFile& f : plugins.files()) {
+    const std::vector<std::string> hidden =
+        f.error.empty() ? shadowed(plugins, f) : std::vector<std::string>();
     text += fmt::format("{}\n", f.path.string());
     text += f.error.empty() ? fmt::format("    provides {} ({} build)\n", join(f.sections.provides),
                                           f.sections.build)
                             : fmt::format("    cannot be used: {}\n", f.error);
+    if (!hidden.empty()) text += fmt::format("    shadowed: {}\n", join(hidden));
     j.push_back({{"path", f.path.string()},
                  {"provides", f.sections.provides},
                  {"build", f.sections.build},
+                 {"shadowed", hidden},
+                 {"loaded", plugins.is_loaded(f)},
                  {"error", f.error.empty() ? ordered_json(nullptr) : ordered_json(f.error)}});
   }
   if (s.common.verbose)
-    for (const auto& d : s.plugins().directories())
-      text += fmt::format("searched {}\n", d.string());
+    for (const auto& d : plugins.directories()) text += fmt::format("searched {}\n", d.string());
   answer(s.common.json ? j.dump(2) + "\n" : text);
 }
 
@@ -218,7 +279,7 @@ void list_plugins(Session& s) {
 void list_command(const Command& command, const std::vector<std::string>& words) {
   Common common;
   po::positional_options_description positional;
-  positional.add("input", command.synopsis.empty() ? 0 : 1);
+  positional.add("input", 1);
   const po::variables_map values =
       parse_options(command, words, po::options_description(), positional, common);
   const std::string name =
@@ -227,8 +288,8 @@ void list_command(const Command& command, const std::vector<std::string>& words)
     if (command.name == "passes") list_passes(session, name);
     if (command.name == "backends") list_backends(session, name);
     if (command.name == "ops") list_ops(session, name);
-    if (command.name == "pipelines") list_pipelines(session);
-    if (command.name == "plugins") list_plugins(session);
+    if (command.name == "pipelines") list_pipelines(session, name);
+    if (command.name == "plugins") list_plugins(session, name);
     session.flush(Exit::usage);
   });
 }

@@ -3,56 +3,34 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <boost/version.hpp>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 
 #include "commands.hpp"
+#include "provenance.hpp"
 #include "revet/abi.hpp"
 #include "support/files.hpp"
 
 namespace revet::host {
 namespace {
 
-constexpr const char* help_tail = R"(
-`revet COMMAND --help` describes one command. Where a file is expected, - is stdin or stdout.
-
-Exit status
-    0  ok
-    1  the program or its data is wrong
-    2  usage, pipeline, plugin, tool or file problem
-    3  the run did not finish (deadlock, no progress, step or cycle limit)
-    4  outputs differ
-   70  internal error
-  130  interrupted
-
-Environment
-  REVET_PLUGIN_PATH  directories with plugins, separated by ':'
-  REVET_CACHE_DIR    where compiled programs are kept (default: $XDG_CACHE_HOME/revet or ~/.cache/revet)
-  CXX                C++ compiler for emitted code (default: c++)
-  NO_COLOR           no colour
-)";
-
-std::string help() {
-  std::string out =
-      "Usage: revet COMMAND [OPTIONS]\n\nCompiles dataflow threads to accelerators, CPUs and "
-      "GPUs.\n\nCommands\n";
-  for (const Command& c : commands()) out += fmt::format("  {:<10} {}\n", c.name, c.summary);
-  out += fmt::format("  {:<10} {}\n", "--version",
-                     "Prints the version; with --verbose what it is built with");
-  return out + help_tail;
+std::string rows(const HelpTable& table, std::size_t width) {
+  std::string out;
+  for (const auto& [name, text] : table) out += fmt::format("  {:<{}}  {}\n", name, width, text);
+  return out;
 }
 
-std::string version(bool verbose) {
-  std::string out = "revet " REVET_CORE_VERSION "\n";
-  if (verbose)
-    out += fmt::format("plugin ABI: {} {}\nbuild: {}\nBoost: {}.{}.{}\nexecutable: {}\n",
-                       REVET_ABI_VERSION_STRING, host_fingerprint(), host_build(),
-                       BOOST_VERSION / 100000, BOOST_VERSION / 100 % 1000, BOOST_VERSION % 100,
-                       executable_path().string());
-  return out;
+std::string help() {
+  HelpTable list;
+  for (const Command& c : commands()) list.emplace_back(c.name, c.summary);
+  return "Usage: revet COMMAND [OPTIONS]\n\nCompiles dataflow threads to accelerators, CPUs and "
+         "GPUs.\n\nCommands\n" +
+         rows(list, 10) + "\nOptions\n" + rows(program_options(), 19) +
+         "\n`revet COMMAND --help` describes one command. Where a file is expected, - is stdin or "
+         "stdout.\n\nExit status\n" +
+         rows(exit_codes(), 3) + "\nEnvironment\n" + rows(environment(), 17);
 }
 
 void dispatch(const std::vector<std::string>& words) {
@@ -67,7 +45,15 @@ void dispatch(const std::vector<std::string>& words) {
     const bool verbose = words.size() > 1 && (words[1] == "--verbose" || words[1] == "-v");
     if (words.size() > (verbose ? 2u : 1u))
       throw Error(Exit::usage, "--version takes --verbose and nothing else");
-    return answer(version(verbose));
+    return answer(version_text(verbose));
+  }
+  if (name == "--print-abi" || name == "--print-search-dirs") {
+    if (words.size() > 1) throw Error(Exit::usage, fmt::format("{} takes no arguments", name));
+    if (name == "--print-abi")
+      return answer(fmt::format("{} {}\n", REVET_ABI_VERSION_STRING, host_fingerprint()));
+    std::string text;
+    for (const auto& dir : search_directories({})) text += dir.string() + "\n";
+    return answer(text);
   }
   std::vector<std::string> known;
   for (const Command& c : commands()) {

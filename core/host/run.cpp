@@ -7,6 +7,7 @@
 
 #include "commands.hpp"
 #include "launch/data.hpp"
+#include "provenance.hpp"
 
 namespace revet::host {
 namespace {
@@ -90,6 +91,7 @@ RunArguments peek(const std::vector<std::string>& words, Common& common) {
 nlohmann::ordered_json statistics(const Program& program, const Pipeline& pipeline,
                                   const RunResult& result, std::uint64_t bytes, bool checked) {
   nlohmann::ordered_json j;
+  j["schema"] = 1;
   const double seconds = result.seconds.empty() ? 0 : median(result.seconds);
   j["app"] = program.name;
   j["target"] = pipeline.backend;
@@ -199,8 +201,11 @@ void run_command(const Command& command, const std::vector<std::string>& words) 
     session.flush();
     if (!a.out.empty()) write_outputs(launch, a.out);
     if (!a.check.empty()) check_outputs(launch, a.check, tolerance);
-    const auto figures =
+    auto figures =
         statistics(program, pipeline, result, reported_bytes(launch, a.data), !a.check.empty());
+    if (!a.stats.empty())
+      figures["made_by"] =
+          provenance(common.run.reproduce.command, pipeline, session.plugins(), input, launch);
     const std::string text = figures.dump(2) + "\n";
     if (!a.stats.empty()) answer_to(a.stats, text);
     if (a.stats != "-") answer(common.json ? text : summary(figures, a));

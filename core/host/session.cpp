@@ -79,9 +79,6 @@ void require_choice(const char* flag, const std::string& value,
                           did_you_mean(value, choices)));
 }
 
-const std::vector<std::string> warning_names = {"bounds", "error", "narrowing",
-                                                "pragma", "race",  "tautology"};
-
 }  // namespace
 
 Session::Session(Common c) : common(std::move(c)) {
@@ -97,13 +94,22 @@ Session::Session(Common c) : common(std::move(c)) {
   for (const std::string& w : common.warnings) {
     const bool off = w.starts_with("no-");
     const std::string name = off ? w.substr(3) : w;
-    if (std::find(warning_names.begin(), warning_names.end(), name) == warning_names.end())
-      throw Error(Exit::usage,
-                  fmt::format("there is no warning -W{}{}", w, did_you_mean(name, warning_names)));
+    require_warning(w, name);
     (off ? diagnostics.disabled : diagnostics.enabled).push_back(name);
     if (off) std::erase(diagnostics.enabled, name);
     if (!off) std::erase(diagnostics.disabled, name);
   }
+}
+
+/// `error`, what the front end reports, and what plugins say that they report.
+void Session::require_warning(const std::string& flag, const std::string& name) {
+  std::vector<std::string> known = frontend_warnings();
+  known.emplace_back("error");
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  for (std::string& w : plugins().names("warning")) known.push_back(std::move(w));
+  if (std::find(known.begin(), known.end(), name) == known.end())
+    throw Error(Exit::usage,
+                fmt::format("there is no warning -W{}{}", flag, did_you_mean(name, known)));
 }
 
 Plugins& Session::plugins() {

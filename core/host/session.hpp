@@ -71,6 +71,7 @@ class Session {
   void run_passes(Module& module, const Pipeline& pipeline);
 
  private:
+  void require_warning(const std::string& flag, const std::string& name);
   bool use_color() const;
   bool warnings_are_errors() const;
   std::unique_ptr<Plugins> plugins_;

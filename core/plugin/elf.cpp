@@ -94,6 +94,8 @@ ElfResult read_plugin_sections(Bytes file) {
     if (s->sh_name >= names->size()) continue;
     const auto* begin = reinterpret_cast<const char*>(names->data()) + s->sh_name;
     const std::string_view name(begin, strnlen(begin, names->size() - s->sh_name));
+    if (name == ".revet.core")
+      return fail("carries its own copy of librevet; link the shared one (target Revet::revet)");
     if (name != ".revet.abi" && name != ".revet.provides") continue;
     const auto bytes =
         s->sh_type == SHT_NOBITS ? std::nullopt : slice(file, s->sh_offset, s->sh_size);

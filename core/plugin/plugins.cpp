@@ -64,7 +64,10 @@ Plugins::Plugins(std::vector<fs::path> directories, Diagnostics& diagnostics)
     std::sort(found.begin(), found.end());
     for (const fs::path& path : found) add_file(path);
   }
+  OpRegistry::get().load_missing = [this](std::string_view name) { load_op(name); };
 }
+
+Plugins::~Plugins() { OpRegistry::get().load_missing = nullptr; }
 
 void Plugins::add_file(const fs::path& path) {
   std::error_code ec;
@@ -229,12 +232,29 @@ const PredicateInfo* Plugins::predicate(const std::string& name) {
   return registry_.predicate(name);
 }
 
-void Plugins::load_op(const std::string& name) {
+void Plugins::load_op(std::string_view name) {
   for (const auto& [what, list] : providers_) {
     if (!what.starts_with("op:")) continue;
     const std::string_view prefix = std::string_view(what).substr(3);
     if (name == prefix || name.starts_with(std::string(prefix) + ".")) need(what);
   }
+}
+
+void Plugins::load_all_ops() {
+  for (const auto& [what, list] : providers_) {
+    const bool usable = std::any_of(list.begin(), list.end(),
+                                    [&](std::size_t i) { return files_[i].error.empty(); });
+    if (usable && what.starts_with("op:")) need(what);
+  }
+}
+
+bool Plugins::is_loaded(const PluginFile& file) const {
+  return loaded_.count(file.canonical.string()) != 0;
+}
+
+std::string Plugins::provider(const std::string& what) const {
+  const auto it = providers_.find(what);
+  return it == providers_.end() ? "" : files_[it->second[0]].path.string();
 }
 
 std::vector<std::string> Plugins::names(const std::string& kind) const {

@@ -31,6 +31,9 @@ class Plugins {
  public:
   /// `directories` in order of precedence; see search_directories.
   Plugins(std::vector<std::filesystem::path> directories, Diagnostics& diagnostics);
+  ~Plugins();
+  Plugins(const Plugins&) = delete;
+  Plugins& operator=(const Plugins&) = delete;
 
   /// Loads the named files, each a path or a bare name looked up in the directories. Throws Error
   /// (exit 2) listing every one that cannot be loaded.
@@ -42,8 +45,11 @@ class Plugins {
   const BackendInfo* backend(const std::string& name);
   const PropertyInfo* property(const std::string& name);
   const PredicateInfo* predicate(const std::string& name);
-  /// Loads the plugins whose `op:PREFIX` is a prefix of the name.
-  void load_op(const std::string& name);
+  /// Loads the plugins whose `op:PREFIX` is a prefix of the name. The op registry calls it for every
+  /// op that it does not know.
+  void load_op(std::string_view name);
+  /// Loads every plugin that says it has ops, for listing them.
+  void load_all_ops();
 
   /// Everything provided by any usable plugin: names by kind ("pass", "backend").
   std::vector<std::string> names(const std::string& kind) const;
@@ -52,6 +58,9 @@ class Plugins {
   const std::vector<PluginFile>& files() const { return files_; }
   /// In the order in which they were loaded.
   const std::vector<LoadedPlugin>& loaded() const { return loaded_plugins_; }
+  bool is_loaded(const PluginFile& file) const;
+  /// Path of the file that "pass:NAME" and the like would be loaded from; "" if there is none.
+  std::string provider(const std::string& what) const;
   const std::vector<std::filesystem::path>& directories() const { return directories_; }
   const Registry& registry() const { return registry_; }
   /// Path of the plugin that registered it, "" if none.

@@ -4,6 +4,10 @@
 
 namespace revet {
 
+/// Tells the loader that a file holds a copy of this library: a plugin must not.
+extern "C" __attribute__((section(".revet.core"), used, retain)) const char revet_core_marker[] =
+    "librevet";
+
 void Registry::claim(const std::string& what) {
   const auto [it, fresh] = origins.try_emplace(what, origin);
   if (fresh) return;

@@ -68,20 +68,13 @@ void write_file(const fs::path& path, std::string_view bytes) {
   if (error != 0) fail("write", path, error);
 }
 
-std::string hash_of_file(const fs::path& path) {
-  Fnv1a hash;
-  hash.add(read_file(path));
-  return fmt::format("{:016x}", hash.value());
-}
+namespace {
 
-std::string read_file(const fs::path& path) {
+/// Reads a file in blocks; throws Error (exit 2).
+template <typename Take>
+void read_blocks(const fs::path& path, const Take& take) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) fail("read", path, errno);
-  struct stat info {};
-  std::string out;
-  // A size that is known saves growing; pipes have none.
-  if (::fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
-    out.reserve(static_cast<std::size_t>(info.st_size));
   int error = 0;
   char buffer[65536];
   for (;;) {
@@ -89,10 +82,27 @@ std::string read_file(const fs::path& path) {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) error = errno;
     if (n <= 0) break;
-    out.append(buffer, static_cast<std::size_t>(n));
+    take(std::string_view(buffer, static_cast<std::size_t>(n)));
   }
   ::close(fd);
   if (error != 0) fail("read", path, error);
+}
+
+}  // namespace
+
+std::string hash_of_file(const fs::path& path) {
+  Fnv1a hash;
+  read_blocks(path, [&](std::string_view block) { hash.add(block); });
+  return fmt::format("{:016x}", hash.value());
+}
+
+std::string read_file(const fs::path& path) {
+  std::string out;
+  std::error_code ec;
+  // A size that is known saves growing; pipes have none.
+  const auto size = fs::file_size(path, ec);
+  if (!ec) out.reserve(size);
+  read_blocks(path, [&](std::string_view block) { out.append(block); });
   return out;
 }
 

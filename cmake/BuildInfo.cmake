@@ -1,0 +1,25 @@
+# Writes OUTPUT, a header with the commit that is being built, whenever it differs. Run at build
+# time: cmake -D SOURCE=.. -D OUTPUT=.. -P BuildInfo.cmake
+set(commit "unknown")
+set(dirty "false")
+find_program(git git)
+if(git)
+  execute_process(COMMAND ${git} -C ${SOURCE} rev-parse HEAD OUTPUT_VARIABLE out RESULT_VARIABLE rc
+                  OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(rc EQUAL 0)
+    set(commit "${out}")
+    execute_process(COMMAND ${git} -C ${SOURCE} status --porcelain --untracked-files=no
+                    OUTPUT_VARIABLE out ERROR_QUIET)
+    if(NOT out STREQUAL "")
+      set(dirty "true")
+    endif()
+  endif()
+endif()
+set(text "#define REVET_COMMIT \"${commit}\"\n#define REVET_DIRTY ${dirty}\n")
+set(old "")
+if(EXISTS ${OUTPUT})
+  file(READ ${OUTPUT} old)
+endif()
+if(NOT text STREQUAL old)
+  file(WRITE ${OUTPUT} "${text}")
+endif()
