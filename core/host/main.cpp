@@ -64,30 +64,44 @@ void dispatch(const std::vector<std::string>& words) {
                                        did_you_mean(name, known)));
 }
 
+/// True where messages are wanted as JSON, whether or not the command line is right.
+bool wants_json(const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (words[i] == "--diagnostics=json" ||
+        (words[i] == "--diagnostics" && i + 1 < words.size() && words[i + 1] == "json"))
+      return true;
+  return false;
+}
+
+int report(const Diagnostic& d, Exit exit, bool json) {
+  fmt::print(stderr, "{}", json ? render_json(d) : render_text(d, SourceManager(), false));
+  return static_cast<int>(exit);
+}
+
+int report_internal(const char* what, bool json) {
+  if (json)
+    return report({Severity::error, {}, what, "internal error", {}, {}}, Exit::internal, true);
+  fmt::print(stderr,
+             "revet: internal error: {}\nThis is a bug in Revet or in a plugin, not in your "
+             "program; please report it to whoever made the plugin, else to Revet.\n",
+             what);
+  return static_cast<int>(Exit::internal);
+}
+
 int guarded(const std::vector<std::string>& words) {
+  const bool json = wants_json(words);
   try {
     dispatch(words);
     return static_cast<int>(Exit::ok);
   } catch (const ExitNow& e) {
     return static_cast<int>(e.code);
   } catch (const Error& e) {
-    fmt::print(stderr, "{}", render_text(e.diagnostic, SourceManager(), false));
-    return static_cast<int>(e.exit);
-  } catch (const InternalError& e) {
-    fmt::print(
-        stderr,
-        "revet: internal error: {}\nThis is a bug in Revet or in a plugin, not in your program.\n",
-        e.what());
+    return report(e.diagnostic, e.exit, json);
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "revet: error: out of memory\n");
-    return static_cast<int>(Exit::usage);
+    return report({Severity::error, {}, "out of memory", {}, {}, {}}, Exit::usage, json);
   } catch (const std::exception& e) {
-    fmt::print(
-        stderr,
-        "revet: internal error: {}\nThis is a bug in Revet or in a plugin, not in your program.\n",
-        e.what());
+    return report_internal(e.what(), json);
   }
-  return static_cast<int>(Exit::internal);
 }
 
 extern "C" void on_interrupt(int) {

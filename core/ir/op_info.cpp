@@ -68,7 +68,9 @@ const OpInfo* OpRegistry::find(std::string_view name) const {
 }
 
 bool OpRegistry::add(const OpInfo& info, std::string origin) {
-  return ops_.try_emplace(info.name, &info, std::move(origin)).second;
+  const auto [it, fresh] = ops_.try_emplace(info.name, &info, std::move(origin));
+  // A plugin that is registered a second time brings what is there already.
+  return fresh || it->second.first == &info;
 }
 
 const std::string& OpRegistry::origin(std::string_view name) const {

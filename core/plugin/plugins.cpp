@@ -154,11 +154,12 @@ void Plugins::load(const PluginFile& file) {
 }
 
 void Plugins::load_named(const std::vector<std::string>& names) {
-  std::string problems;
-  const auto problem = [&](const std::string& text) {
-    problems += (problems.empty() ? "" : "\nrevet: error: ") + text;
-  };
+  std::vector<std::string> problems;
   for (const std::string& name : names) {
+    if (name.empty()) {
+      problems.emplace_back("cannot load plugin '': the name is empty");
+      continue;
+    }
     std::vector<fs::path> tried;
     std::error_code ec;
     fs::path found;
@@ -171,10 +172,10 @@ void Plugins::load_named(const std::vector<std::string>& names) {
     }
     for (const fs::path& path : tried)
       if (found.empty() && fs::exists(path, ec)) found = path;
-    if (name.empty() || found.empty()) {
+    if (found.empty()) {
       std::string list;
       for (const fs::path& path : tried) list += (list.empty() ? "" : ", ") + path.string();
-      problem(fmt::format("cannot load plugin '{}': no such file{}", name,
+      problems.push_back(fmt::format("cannot load plugin '{}': no such file{}", name,
                           tried.size() > 1 ? " (tried " + list + ")" : ""));
       continue;
     }
@@ -192,10 +193,12 @@ void Plugins::load_named(const std::vector<std::string>& names) {
     try {
       load(files_[index]);
     } catch (const Error& e) {
-      problem(e.what());
+      problems.emplace_back(e.what());
     }
   }
-  if (!problems.empty()) throw Error(Exit::usage, problems);
+  if (problems.empty()) return;
+  for (std::size_t i = 0; i + 1 < problems.size(); ++i) diagnostics_.error({}, problems[i]);
+  throw Error(Exit::usage, problems.back());
 }
 
 void Plugins::need(const std::string& what) {

@@ -2,14 +2,15 @@
 """The command line's contract: exit codes, where messages go, what they say.
 
 Each case is (name, words, exit code, texts that stderr must hold, texts that stdout must hold)."""
-import argparse
 import json
 import os
 import pathlib
 import struct
 import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+from suite import Suite, run_groups  # noqa: F401
 
 PROGRAM = """DRAM<int> a;
 DRAM<int> r[n];
@@ -17,45 +18,6 @@ void main(int n, bool flip, float scale) {
   foreach (n) { int i => r[i] = flip ? -a[i] : a[i] + int(scale); };
 }
 """
-
-
-class Suite:
-    def __init__(self, revet, root, folder):
-        self.revet, self.root, self.folder = revet, root, folder
-        self.failures = self.count = 0
-
-    def write(self, name, content):
-        path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return str(path)
-
-    def run(self, words, stdin=b"", **options):
-        return subprocess.run([self.revet, *words], cwd=self.folder, input=stdin, capture_output=True, timeout=300,
-                              **options)
-
-    def case(self, name, words, code, stderr=(), stdout=(), stdin=b""):
-        self.count += 1
-        done = self.run(words, stdin)
-        err, out = done.stderr.decode("utf-8", "replace"), done.stdout.decode("utf-8", "replace")
-        problems = []
-        if done.returncode != code:
-            problems.append(f"exit {done.returncode}, expected {code}")
-        if code != 0 and not err:
-            problems.append("nothing on stderr")
-        problems += [f"stderr lacks {t!r}" for t in stderr if t not in err]
-        problems += [f"stdout lacks {t!r}" for t in stdout if t not in out]
-        self.report(name, problems, err + out)
-        return done
-
-    def report(self, name, problems, talk=""):
-        if problems:
-            self.failures += 1
-            print(f"FAILED {name}: {'; '.join(problems)}\n{talk}")
-
-    def check(self, name, condition, talk=""):
-        self.count += 1
-        self.report(name, [] if condition else ["does not hold"], talk)
 
 
 def usage(s):
@@ -267,21 +229,10 @@ def plugins(s):
     s.case("plugins says what is faulty", ["plugins", "--plugin-path", "."], 0, [], ["text.so", "cannot be used"])
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--revet", required=True)
-    parser.add_argument("--root", required=True)
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="revet ") as temporary:
-        folder = pathlib.Path(temporary)
-        (folder / "dir.rvt").mkdir()
-        suite = Suite(os.path.abspath(arguments.revet), arguments.root, folder)
-        suite.write("p.rvt", PROGRAM)
-        for group in (usage, lists, pipelines, data, files, plugins):
-            group(suite)
-    print(f"{suite.count - suite.failures} of {suite.count} passed")
-    return 1 if suite.failures else 0
+def prepare(s):
+    (s.folder / "dir.rvt").mkdir()
+    s.write("p.rvt", PROGRAM)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_groups(prepare, usage, lists, pipelines, data, files, plugins))

@@ -55,6 +55,12 @@ void register_(Registry& registry) {
     info.options = {{"value", OptionType::integer, "3", "of the constant", 0, 9}};
     info.run = grow;
   });
+  add("need", "Needs options", [](PassInfo& info) {
+    info.options = {
+        {"amount", OptionType::integer, "", "how much", 1, 9, {}, "4"},
+        {"kind", OptionType::text, "", "what", INT64_MIN, INT64_MAX, {"big", "small"}, "big"}};
+    info.run = [](Module&, PassContext&) { return PassResult::of(false); };
+  });
   add("refuse", "Always fails", [](PassInfo& info) {
     info.run = [](Module&, PassContext&) { return PassResult::failure("it always does"); };
     info.run_at = [](Op&, PassContext&) { return PassResult::failure("it always does"); };

@@ -92,7 +92,7 @@ class OpRegistry {
  public:
   static OpRegistry& get();
   const OpInfo* find(std::string_view name) const;
-  /// `info` must outlive the process's use of it (a static). False where the name is taken.
+  /// `info` must outlive the process's use of it (a static). False where another op has the name.
   bool add(const OpInfo& info, std::string origin);
   const std::string& origin(std::string_view name) const;
   /// In order of names.
