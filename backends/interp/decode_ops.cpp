@@ -169,6 +169,27 @@ void Decoder::decode_memory(const Op& op) {
     return decode_element(op, Code::sram_load, Code::sram_store, Code::sram_atomic);
   if (op.is(mem_view_load) || op.is(mem_view_store))
     return decode_element(op, Code::view_load, Code::view_store, Code::view_load);
+  if (op.is(mem_dram_size)) {
+    for (unsigned i = 0; i < 2; ++i)
+      emit(op, {.code = Code::dram_size,
+                .aux = static_cast<std::uint8_t>(i),
+                .dst = define(op.result(i)),
+                .a = array(op.operand(0))});
+    return;
+  }
+  if (op.is(mem_bulk_load) || op.is(mem_bulk_store)) {
+    const bool loads = op.is(mem_bulk_load);
+    Instr made{.code = loads ? Code::bulk_load : Code::bulk_store};
+    made.a = use(op.operand(0));
+    made.dst = array(op.operand(1));
+    made.b = use(op.operand(2));
+    made.c = use(op.operand(3));
+    made.d = use(op.operand(4));
+    if (const Value* predicate = ops::predicate(op)) made.pred = use(predicate);
+    if (!loads) program_.written[made.dst] = true;
+    emit(op, made);
+    return;
+  }
   if (op.is(mem_sram_alloc)) return decode_open(op, Code::open_sram, Mode::sram);
   if (op.is(mem_read_view)) return decode_open(op, Code::open_view, Mode::read_view);
   if (op.is(mem_write_view)) return decode_open(op, Code::open_view, Mode::write_view);

@@ -242,6 +242,13 @@ void Machine::on_chip(const Instr& in, std::uint32_t place) {
   }
 }
 
+void Machine::bulk(const Instr& in, std::uint32_t place) {
+  const auto base = static_cast<std::int64_t>(std::uint64_t{registers_[in.c]} << 32 |
+                                              std::uint64_t{registers_[in.b]});
+  const auto valid = static_cast<std::int32_t>(registers_[in.d]);
+  memory_.bulk(registers_[in.a], in.dst, base, valid, in.code == Code::bulk_load, place);
+}
+
 void Machine::iterate(const Instr& in, std::uint32_t place) {
   Object& it = memory_.object(registers_[in.a], place);
   switch (in.code) {
@@ -323,9 +330,14 @@ void Machine::run() {
         break;
       }
       case Code::open_iter: r[in.dst] = memory_.open_iter(in.a, index(in), place); break;
+      case Code::dram_size:
+        r[in.dst] = static_cast<std::uint32_t>(memory_.array(in.a).count >> (32 * in.aux));
+        break;
       case Code::close: memory_.close(r[in.a], place); break;
       default: {
-        if (in.pred != none && r[in.pred] == 0) {
+        if (in.code == Code::bulk_load || in.code == Code::bulk_store) {
+          if (in.pred == none || r[in.pred] != 0) bulk(in, place);
+        } else if (in.pred != none && r[in.pred] == 0) {
           if (in.dst != none) r[in.dst] = 0;
         } else if (in.code <= Code::dram_atomic) {
           dram(in, place);

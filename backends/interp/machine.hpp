@@ -61,6 +61,7 @@ class Machine {
   }
   void dram(const Instr& instr, std::uint32_t place);
   void on_chip(const Instr& instr, std::uint32_t place);
+  void bulk(const Instr& in, std::uint32_t place);
   void iterate(const Instr& instr, std::uint32_t place);
   Order order(std::uint64_t n);
 

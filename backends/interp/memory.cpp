@@ -19,6 +19,7 @@ struct Overlap {
 };
 Overlap overlap(std::int64_t base, std::int64_t size, std::uint64_t count) {
   const auto end = static_cast<std::int64_t>(count);
+  if (base >= end || base <= -size) return {0, 0};
   const std::int64_t first = std::clamp<std::int64_t>(-base, 0, size);
   const std::int64_t last = std::clamp<std::int64_t>(end - base, first, size);
   return {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last)};
@@ -111,8 +112,7 @@ void Memory::close_leftovers(std::uint32_t level) {
 // --- copies ---
 
 /// Valid elements first..last-1 from the array, zeros around them.
-void Memory::copy_in(Object& object) {
-  const Array& array = array_of(object);
+void Memory::copy_in(Object& object, const Array& array) {
   const std::size_t width = Type{object.element}.bytes();
   std::uint8_t* to = object.data.data();
   std::memset(to, 0, object.first * width);
@@ -125,9 +125,9 @@ void Memory::copy_in(Object& object) {
   for (std::uint32_t k = object.first; k < object.last; ++k) to[k] = to[k] != 0 ? 1 : 0;
 }
 
-void Memory::copy_out(Object& object, std::uint32_t first, std::uint32_t last, Place place) {
+void Memory::copy_out(Object& object, Array& array, std::uint32_t first, std::uint32_t last,
+                      Place place) {
   if (first >= last) return;
-  Array& array = array_of(object);
   const std::size_t width = Type{object.element}.bytes();
   const auto to = static_cast<std::uint64_t>(object.base + first);
   if (array.shadow)
@@ -144,6 +144,26 @@ Handle Memory::open_sram(std::uint32_t site, Place place) {
   return handle;
 }
 
+void Memory::bulk(Handle handle, std::uint32_t id, std::int64_t base, std::int64_t valid, bool load,
+                  Place place) {
+  Object& sram = object(handle, place);
+  Array& array = arrays_[id];
+  const Overlap inside = overlap(base, std::clamp<std::int64_t>(valid, 0, sram.size), array.count);
+  sram.base = base;
+  sram.first = inside.first;
+  sram.last = inside.last;
+  if (sram.shadow)
+    for (std::uint32_t k = 0; k < sram.size; ++k) {
+      if (load) races_->write(*sram.shadow, k, place);
+      if (!load && k >= sram.first && k < sram.last) races_->read(*sram.shadow, k, place);
+    }
+  if (!load) return copy_out(sram, array, sram.first, sram.last, place);
+  copy_in(sram, array);
+  if (array.shadow)
+    for (std::uint32_t k = sram.first; k < sram.last; ++k)
+      races_->read(*array.shadow, static_cast<std::uint64_t>(base + k), place);
+}
+
 Handle Memory::open_view(std::uint32_t site, std::int64_t base, std::int64_t valid, Place place) {
   Handle handle;
   Object& view = make(site, place, handle);
@@ -157,7 +177,7 @@ Handle Memory::open_view(std::uint32_t site, std::int64_t base, std::int64_t val
     std::fill(view.data.begin(), view.data.end(), std::uint8_t{0});
     return handle;
   }
-  copy_in(view);
+  copy_in(view, array);
   if (array.shadow)
     for (std::uint32_t k = view.first; k < view.last; ++k)
       races_->read(*array.shadow, static_cast<std::uint64_t>(base + k), place);
@@ -168,7 +188,7 @@ void Memory::close(Handle handle, Place place) {
   Object& closed = object(handle, place);
   // Stores at the end of a scope are shown where the view or iterator is declared.
   if (closed.mode == Mode::write_view || closed.mode == Mode::modify_view)
-    copy_out(closed, closed.first, closed.last, closed.opened);
+    copy_out(closed, array_of(closed), closed.first, closed.last, closed.opened);
   if (closed.mode == Mode::write_it) flush(closed, closed.opened);
   release(handle & number_mask);
 }
@@ -189,7 +209,7 @@ void Memory::fill(Object& it) {
   const Overlap inside = overlap(it.base, it.size, array_of(it).count);
   it.first = inside.first;
   it.last = inside.last;
-  copy_in(it);
+  copy_in(it, array_of(it));
   it.filled = true;
 }
 
@@ -218,7 +238,7 @@ std::uint32_t Memory::iter_peek(Object& it, std::int64_t k, Place place) {
 /// Stores the elements passed since the tile began, and begins the next tile.
 void Memory::flush(Object& it, Place place) {
   const Overlap inside = overlap(it.base, it.position - it.base, array_of(it).count);
-  copy_out(it, inside.first, inside.last, place);
+  copy_out(it, array_of(it), inside.first, inside.last, place);
   std::fill(it.data.begin(), it.data.end(), std::uint8_t{0});
   it.base = it.position;
 }

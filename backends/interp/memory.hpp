@@ -88,6 +88,10 @@ class Memory {
     return objects_[number];
   }
 
+  /// Between an SRAM and an array; see ops::mem_bulk_load.
+  void bulk(Handle handle, std::uint32_t array, std::int64_t base, std::int64_t valid, bool load,
+            Place place);
+
   Handle open_sram(std::uint32_t site, Place place);
   Handle open_view(std::uint32_t site, std::int64_t base, std::int64_t valid, Place place);
   Handle open_iter(std::uint32_t site, std::int64_t position, Place place);
@@ -118,8 +122,8 @@ class Memory {
     return static_cast<std::uint64_t>(it.position - it.base);
   }
   Array& array_of(const Object& object) { return arrays_[program_.sites[object.site].array]; }
-  void copy_in(Object& object);
-  void copy_out(Object& object, std::uint32_t first, std::uint32_t last, Place place);
+  void copy_in(Object& object, const Array& array);
+  void copy_out(Object& object, Array& array, std::uint32_t first, std::uint32_t last, Place place);
   void fill(Object& it);
   void flush(Object& it, Place place);
   [[noreturn]] void gone(Place place) const;

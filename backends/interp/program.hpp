@@ -44,6 +44,7 @@ enum class Code : std::uint8_t {
   select,  ///< dst = a ? b : c
   wrap,    ///< dst = a wrapped to `kind`
   move,
+  dram_size,      ///< dst = word aux of the number of elements of array a
   jump,           ///< to a
   branch_unless,  ///< to b unless a
   fork,           ///< dst = i, a = n, level b; kind of n
@@ -58,6 +59,8 @@ enum class Code : std::uint8_t {
   sram_atomic,  ///< object a, index b, value c
   view_load,
   view_store,  ///< object a, index b, value c
+  bulk_load,
+  bulk_store,  ///< object a, array dst, base b, high c, valid d
   open_sram,   ///< site a
   open_view,   ///< site a, base b, valid c
   open_iter,   ///< site a, position b

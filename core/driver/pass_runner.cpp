@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <ctime>
 
 #include "../support/crash_guard.hpp"
@@ -143,7 +141,11 @@ void PassRunner::verify_properties(const std::string& culprit) {
     const PropertyInfo* property = plugins_.property(name);
     if (!property) continue;
     Report report(diagnostics_);
-    property->verify(module_, report);
+    const auto who = [&] {
+      return fmt::format("property '{}' of {}, verified after {},", name,
+                         plugins_.origin("property:" + name), culprit);
+    };
+    run_blaming(who, [&] { property->verify(module_, report); });
     if (report.failed)
       throw InternalError(fmt::format("property '{}' does not hold after {}", name, culprit));
   }
@@ -274,31 +276,25 @@ PassResult PassRunner::checked_run(const PassInfo& info, const PassEntry& entry,
 
 PassResult PassRunner::call(const PassInfo& info, const PassEntry& entry, Op* place,
                             PassContext& context) {
-  const auto blame = [&](const std::string& what) {
-    return InternalError(fmt::format("{} of {} {}{}", pipeline_.describe(entry),
-                                     plugins_.origin("pass:" + entry.pass), what,
-                                     place ? fmt::format(" (at {})", path_of(place)) : ""));
-  };
   PassResult result = PassResult::of(false);
-  const auto work = [&] {
-    if (place)
-      result = info.run_at(*place, context);
-    else if (info.run)
-      result = info.run(module_, context);
-    else
-      result = run_at_top_level(info, module_, context);
+  const std::string where = place ? fmt::format(" (at {})", path_of(place)) : "";
+  const auto who = [&] {
+    return fmt::format("{} of {}{}", pipeline_.describe(entry),
+                       plugins_.origin("pass:" + entry.pass), where);
   };
-  int signal = 0;
   try {
-    signal = run_guarded(work);
-  } catch (const Error&) {
+    run_blaming(who, [&] {
+      if (place)
+        result = info.run_at(*place, context);
+      else if (info.run)
+        result = info.run(module_, context);
+      else
+        result = run_at_top_level(info, module_, context);
+    });
+  } catch (Error& e) {
+    e.diagnostic.pass = entry.id;
     throw;
-  } catch (const std::exception& e) {
-    throw blame(fmt::format("threw: {}", e.what()));
-  } catch (...) {
-    throw blame("threw something that is not a std::exception");
   }
-  if (signal != 0) throw blame(fmt::format("crashed: {}", ::strsignal(signal)));
   return result;
 }
 

@@ -142,7 +142,14 @@ class Checker {
   }
 
   State pass(PassEntry& e, State state) {
-    const PassInfo* info = plugins_.pass(e.pass);
+    const PassInfo* info = nullptr;
+    try {
+      info = plugins_.pass(e.pass);
+    } catch (const Error& error) {
+      // The next one may be faulty too: all are told.
+      diagnostics_.error(e.loc, error.what());
+      return state;
+    }
     if (!info) {
       std::vector<std::string> known = plugins_.names("pass");
       known.insert(known.end(), {"id", "fail"});

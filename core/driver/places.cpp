@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "../support/crash_guard.hpp"
 #include "revet/op_info.hpp"
 #include "revet/text.hpp"
 
@@ -241,13 +242,26 @@ bool holds(const Predicate& p, const Question& q, Plugins& plugins) {
           if (same_name(name, p.name)) return p.value.empty() || equals(attr, p.value);
         return p.value == "false";  // flags that are off are not written
       case Predicate::named: {
-        if (const PredicateInfo* info = plugins.predicate(p.name))
-          return info->holds(q.module, q.place);
+        if (const PredicateInfo* info = plugins.predicate(p.name)) {
+          bool result = false;
+          run_blaming(
+              [&] {
+                return fmt::format("predicate '{}' of {}", p.name,
+                                   plugins.origin("predicate:" + p.name));
+              },
+              [&] { result = info->holds(q.module, q.place); });
+          return result;
+        }
         struct Collect : VerifyReport {
           void fail(const Op&, std::string) override { failed = true; }
           bool failed = false;
         } report;
-        plugins.property(p.name)->verify(q.module, report);
+        run_blaming(
+            [&] {
+              return fmt::format("property '{}' of {}", p.name,
+                                 plugins.origin("property:" + p.name));
+            },
+            [&] { plugins.property(p.name)->verify(q.module, report); });
         return !report.failed;
       }
       case Predicate::location:

@@ -42,7 +42,7 @@ void write_reproducer(const fs::path& directory, const Reproducer& r,
   for (const LoadedPlugin& p : plugins.loaded())
     j["plugins"].push_back({{"name", p.name},
                             {"version", p.version},
-                            {"path", p.path.string()},
+                            {"path", fs::absolute(p.path).lexically_normal().string()},
                             {"fnv1a64", hash_of_file(p.path)}});
   write_file(directory / "input.rir", r.input);
   write_file(directory / "pipeline.toml", r.pipeline);
@@ -85,9 +85,12 @@ Replay read_reproducer(const fs::path& directory) {
     for (const ordered_json& p : j.at("plugins")) {
       const auto path = p.at("path").get<std::string>();
       std::error_code ec;
-      if (!fs::exists(path, ec))
+      if (!fs::exists(path, ec)) {
         out.notes.push_back(fmt::format("plugin {} is not there any more", path));
-      else if (hash_of_file(path) != p.at("fnv1a64").get<std::string>())
+        continue;
+      }
+      out.plugins.push_back(path);
+      if (hash_of_file(path) != p.at("fnv1a64").get<std::string>())
         out.notes.push_back(fmt::format("plugin {} was another file then", path));
     }
   } catch (const nlohmann::json::exception& e) {

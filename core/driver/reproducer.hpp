@@ -31,8 +31,9 @@ struct Replay {
   std::filesystem::path pipeline;
   std::string program;
   std::vector<std::string> established;
-  std::string error;               ///< that is to be seen again; "" if none
-  std::vector<std::string> notes;  ///< what differs from then: version, plugins
+  std::vector<std::string> plugins;  ///< paths of those that are still there
+  std::string error;                 ///< that is to be seen again; "" if none
+  std::vector<std::string> notes;    ///< what differs from then: version, plugins
 };
 
 /// Reads the folder. Throws Error (exit 2) naming what is missing or malformed.

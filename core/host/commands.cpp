@@ -201,8 +201,9 @@ void compile_command(const Command& command, const std::vector<std::string>& wor
     throw Error(Exit::usage, fmt::format("--emit is one of {}, not '{}'{}", fmt::join(forms, ", "),
                                          emit, did_you_mean(emit, forms)));
   in_session(common, [&](Session& session) {
+    Pipeline pipeline = session.read_pipeline(pipeline_name);
     Program program = session.load_program(input);
-    const Pipeline pipeline = session.load_pipeline(pipeline_name, program);
+    session.check_pipeline(pipeline, program);
     session.run_passes(*program.module, pipeline);
     const BackendInfo* backend =
         pipeline.backend.empty() ? nullptr : session.plugins().backend(pipeline.backend);
@@ -212,7 +213,6 @@ void compile_command(const Command& command, const std::vector<std::string>& wor
                   fmt::format("pipeline '{}' has no backend that emits source", pipeline.name));
     if (emit == "dot") return answer_to(output, print_dot(*program.module));
     if (emit == "rir" || !can_emit) return answer_to(output, print(*program.module));
-    expand_ops(*program.module, backend->native_ops);
     const fs::path path = output == "-" ? fs::path(program.name) : fs::path(output);
     BackendContext context{pipeline.backend_options,
                            session.diagnostics,
@@ -220,7 +220,9 @@ void compile_command(const Command& command, const std::vector<std::string>& wor
                            path.stem().string() + ".h",
                            1,
                            common.verbose};
-    const std::vector<EmittedFile> files = backend->emit(*program.module, context);
+    std::vector<EmittedFile> files;
+    session.run_backend(*program.module, pipeline,
+                        [&](const BackendInfo& b) { files = b.emit(*program.module, context); });
     session.flush();
     if (output == "-") return answer(files[0].text);
     for (std::size_t i = 1; i < files.size(); ++i) {
@@ -249,9 +251,13 @@ void opt_command(const Command& command, const std::vector<std::string>& words) 
       "no-locations", po::bool_switch(&no_locations), "leave out loc(..)");
   const po::variables_map values = parse_options(command, words, own, one_input(), common);
   in_session(common, [&](Session& session) {
+    std::optional<Pipeline> first;
+    if (!pipeline_name.empty()) first = session.read_pipeline(pipeline_name);
     Program program = session.load_program(required_input(command, values), true);
-    if (!pipeline_name.empty())
-      session.run_passes(*program.module, session.load_pipeline(pipeline_name, program));
+    if (first) {
+      session.check_pipeline(*first, program);
+      session.run_passes(*program.module, *first);
+    }
     if (!passes.empty()) {
       const Overrides overrides = pipeline_name.empty() ? common.overrides : Overrides{};
       auto pipeline = pipeline_of_passes(passes, overrides, session.sources, session.diagnostics);
@@ -272,14 +278,17 @@ void replay_command(const Command& command, const std::vector<std::string>& word
   const po::variables_map values = parse_options(command, words, own, one_input(), common);
   const Replay replay = read_reproducer(required_input(command, values));
   common.run.established = replay.established;
+  common.plugins.insert(common.plugins.end(), replay.plugins.begin(), replay.plugins.end());
   // It is here already.
   common.run.reproduce.wanted = false;
   in_session(common, [&](Session& session) {
     for (const std::string& note : replay.notes) session.diagnostics.note({}, note);
     if (!replay.error.empty()) session.diagnostics.note({}, "then: " + replay.error);
     session.print_pending();
+    Pipeline pipeline = session.read_pipeline(replay.pipeline.string());
     Program program = session.load_program(replay.input.string());
-    session.run_passes(*program.module, session.load_pipeline(replay.pipeline.string(), program));
+    session.check_pipeline(pipeline, program);
+    session.run_passes(*program.module, pipeline);
     if (!replay.error.empty()) session.print({Severity::note, {}, "now nothing fails", {}, {}, {}});
     answer_to(output, print(*program.module));
   });
@@ -302,7 +311,8 @@ void pipeline_command(const Command& command, const std::vector<std::string>& wo
   in_session(common, [&](Session& session) {
     Program program;
     program.module = std::make_unique<Module>();
-    const Pipeline pipeline = session.load_pipeline(required_input(command, values), program);
+    Pipeline pipeline = session.read_pipeline(required_input(command, values));
+    session.check_pipeline(pipeline, program);
     session.flush();
     answer(print(pipeline, session.plugins()));
   });

@@ -50,6 +50,15 @@ std::string join(const std::vector<std::string>& list) {
   return list.empty() ? "nothing" : fmt::format("{}", fmt::join(list, ", "));
 }
 
+/// A faulty plugin that nobody needs is no reason to fail: the list says what is wrong with it.
+std::pair<std::string, ordered_json> summary_of(const std::function<std::string()>& get) {
+  try {
+    return {get(), nullptr};
+  } catch (const Error& e) {
+    return {fmt::format("(cannot be used: {})", e.what()), e.what()};
+  }
+}
+
 void list_passes(Session& s, const std::string& name) {
   const std::vector<std::string> names = s.plugins().names("pass");
   if (!name.empty()) {
@@ -76,10 +85,12 @@ void list_passes(Session& s, const std::string& name) {
   std::vector<std::pair<std::string, std::string>> rows;
   ordered_json j = ordered_json::array();
   for (const std::string& n : names) {
-    const PassInfo* p = s.plugins().pass(n);
-    rows.emplace_back(n, p->summary);
-    j.push_back(
-        {{"name", n}, {"summary", p->summary}, {"plugin", s.plugins().origin("pass:" + n)}});
+    const auto [summary, error] = summary_of([&] { return s.plugins().pass(n)->summary; });
+    rows.emplace_back(n, summary);
+    j.push_back({{"name", n},
+                 {"summary", summary},
+                 {"plugin", s.plugins().provider("pass:" + n)},
+                 {"error", error}});
   }
   answer(s.common.json ? j.dump(2) + "\n" : table(rows));
 }
@@ -109,10 +120,12 @@ void list_backends(Session& s, const std::string& name) {
   std::vector<std::pair<std::string, std::string>> rows;
   ordered_json j = ordered_json::array();
   for (const std::string& n : names) {
-    const BackendInfo* b = s.plugins().backend(n);
-    rows.emplace_back(n, b->summary);
-    j.push_back(
-        {{"name", n}, {"summary", b->summary}, {"plugin", s.plugins().origin("backend:" + n)}});
+    const auto [summary, error] = summary_of([&] { return s.plugins().backend(n)->summary; });
+    rows.emplace_back(n, summary);
+    j.push_back({{"name", n},
+                 {"summary", summary},
+                 {"plugin", s.plugins().provider("backend:" + n)},
+                 {"error", error}});
   }
   answer(s.common.json ? j.dump(2) + "\n" : table(rows));
 }

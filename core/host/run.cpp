@@ -146,7 +146,7 @@ void run_command(const Command& command, const std::vector<std::string>& words) 
         auto pipeline =
             load_pipeline(find_pipeline(early.pipeline), {}, session.sources, session.diagnostics);
         const BackendInfo* backend =
-            pipeline ? session.plugins().backend(pipeline->backend) : nullptr;
+            pipeline ? session.plugins(pipeline->plugins).backend(pipeline->backend) : nullptr;
         if (backend) {
           for (const OptionSpec& spec : backend->options) {
             if (!spec.flag) continue;
@@ -181,15 +181,15 @@ void run_command(const Command& command, const std::vector<std::string>& words) 
     common.overrides.set.push_back(fmt::format("backend.{}={}", name, value));
 
   in_session(common, [&](Session& session) {
+    Pipeline pipeline = session.read_pipeline(a.pipeline);
     Program program = session.load_program(input);
-    const Pipeline pipeline = session.load_pipeline(a.pipeline, program);
+    session.check_pipeline(pipeline, program);
     const BackendInfo* backend =
         pipeline.backend.empty() ? nullptr : session.plugins().backend(pipeline.backend);
     if (!backend || !backend->run)
       throw Error(Exit::usage,
                   fmt::format("pipeline '{}' has no backend that runs programs", pipeline.name));
     session.run_passes(*program.module, pipeline);
-    expand_ops(*program.module, backend->native_ops);
     Launch launch = load_launch(signature_of(*program.module), a.data, arguments);
     BackendContext context{pipeline.backend_options,
                            session.diagnostics,
@@ -197,7 +197,10 @@ void run_command(const Command& command, const std::vector<std::string>& words) 
                            program.name + ".h",
                            a.reps,
                            common.verbose};
-    const RunResult result = backend->run(*program.module, launch, context);
+    RunResult result;
+    session.run_backend(*program.module, pipeline, [&](const BackendInfo& b) {
+      result = b.run(*program.module, launch, context);
+    });
     session.flush();
     if (!a.out.empty()) write_outputs(launch, a.out);
     if (!a.check.empty()) check_outputs(launch, a.check, tolerance);

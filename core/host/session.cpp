@@ -11,6 +11,7 @@
 
 #include "frontend.hpp"
 #include "revet/text.hpp"
+#include "support/crash_guard.hpp"
 #include "support/files.hpp"
 
 namespace revet::host {
@@ -112,12 +113,15 @@ void Session::require_warning(const std::string& flag, const std::string& name) 
                 fmt::format("there is no warning -W{}{}", flag, did_you_mean(name, known)));
 }
 
-Plugins& Session::plugins() {
+Plugins& Session::plugins(const std::vector<std::string>& more) {
+  // One call for all, so that all that cannot be loaded are told.
+  std::vector<std::string> named = more;
   if (!plugins_) {
     plugins_ = std::make_unique<Plugins>(search_directories(common.plugin_path), diagnostics);
     plugins_->verbose = common.verbose;
-    plugins_->load_named(common.plugins);
+    named.insert(named.begin(), common.plugins.begin(), common.plugins.end());
   }
+  plugins_->load_named(named);
   return *plugins_;
 }
 
@@ -213,7 +217,7 @@ Program Session::load_program(const std::string& file, bool stdin_is_rir) {
 }
 
 void Session::check_pipeline(Pipeline& pipeline, const Program& program) {
-  plugins().load_named(pipeline.plugins);
+  plugins(pipeline.plugins);
   Start start;
   start.level = level_of(*program.module);
   start.established = common.run.established;
@@ -223,10 +227,10 @@ void Session::check_pipeline(Pipeline& pipeline, const Program& program) {
   flush(Exit::usage);
 }
 
-Pipeline Session::load_pipeline(const std::string& name, const Program& program) {
+Pipeline Session::read_pipeline(const std::string& name) {
   auto pipeline = revet::load_pipeline(find_pipeline(name), common.overrides, sources, diagnostics);
   flush(Exit::usage);
-  check_pipeline(*pipeline, program);
+  plugins(pipeline->plugins);
   return std::move(*pipeline);
 }
 
@@ -252,6 +256,18 @@ void Session::run_passes(Module& module, const Pipeline& pipeline) {
   }
   talk();
   flush();
+}
+
+void Session::run_backend(Module& module, const Pipeline& pipeline,
+                          const std::function<void(const BackendInfo&)>& work) {
+  const BackendInfo& backend = *plugins().backend(pipeline.backend);
+  expand_ops(module, backend.native_ops);
+  run_blaming(
+      [&] {
+        return fmt::format("backend '{}' of {}", pipeline.backend,
+                           plugins().origin("backend:" + pipeline.backend));
+      },
+      [&] { work(backend); });
 }
 
 void answer(std::string_view text) {

@@ -54,8 +54,8 @@ class Session {
   SourceManager sources;
   Diagnostics diagnostics;
 
-  /// Made on first use; loads what --plugin names.
-  Plugins& plugins();
+  /// Made on first use, with what --plugin names; loads `more` too.
+  Plugins& plugins(const std::vector<std::string>& more = {});
   /// Prints to stderr what was reported since the last time. Ends the run (as `exit`) if there were
   /// errors.
   void flush(Exit exit = Exit::program);
@@ -64,9 +64,14 @@ class Session {
 
   /// Reads, compiles and verifies a .rvt or .rir file; "-" is stdin, then `stdin_is_rir` decides.
   Program load_program(const std::string& file, bool stdin_is_rir = false);
-  /// Finds, reads and checks a pipeline for a module of that level.
-  Pipeline load_pipeline(const std::string& name, const Program& program);
+  /// Finds and reads a pipeline, and loads the plugins that it names.
+  Pipeline read_pipeline(const std::string& name);
+  /// Checks it for a program of that level.
   void check_pipeline(Pipeline& pipeline, const Program& program);
+  /// Runs code of the pipeline's backend, after the ops that it does not know were expanded; blames
+  /// the backend for what it throws.
+  void run_backend(Module& module, const Pipeline& pipeline,
+                   const std::function<void(const BackendInfo&)>& work);
   /// Runs the passes, with the reports that were asked for on stderr.
   void run_passes(Module& module, const Pipeline& pipeline);
 

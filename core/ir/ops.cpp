@@ -36,19 +36,39 @@ namespace revet {
 
 std::vector<const OpInfo*> core_ops() {
   using namespace ops;
-  return {
-      &thread_func,      &thread_call,    &thread_return,    &thread_if,      &thread_while,
-      &thread_condition, &thread_foreach, &thread_replicate, &thread_fork,    &thread_exit,
-      &thread_yield,     &mem_dram,       &mem_dram_load,    &mem_dram_store, &mem_dram_atomic,
-      &mem_sram_alloc,   &mem_sram_free,  &mem_sram_load,    &mem_sram_store, &mem_sram_atomic,
-      &mem_read_view,    &mem_write_view, &mem_modify_view,  &mem_view_load,  &mem_view_store,
-      &mem_view_close,   &mem_read_it,    &mem_peek_read_it, &mem_write_it,   &mem_manual_write_it,
-      &mem_iter_load,    &mem_iter_peek,  &mem_iter_store,   &mem_iter_next,  &mem_iter_next_last,
-      &mem_iter_close,   &arith_constant, &arith_add,        &arith_sub,      &arith_mul,
-      &arith_div,        &arith_rem,      &arith_and,        &arith_or,       &arith_xor,
-      &arith_shl,        &arith_shr,      &arith_min,        &arith_max,      &arith_mulhi,
-      &arith_rotl,       &arith_rotr,     &arith_neg,        &arith_abs,      &arith_popcount,
-      &arith_clz,        &arith_ctz,      &arith_cmp,        &arith_select,   &arith_cast};
+  return {&thread_func,      &thread_call,        &thread_return,
+          &thread_if,        &thread_while,       &thread_condition,
+          &thread_foreach,   &thread_replicate,   &thread_fork,
+          &thread_exit,      &thread_yield,       &mem_dram,
+          &mem_dram_load,    &mem_dram_store,     &mem_dram_atomic,
+          &mem_sram_alloc,   &mem_sram_free,      &mem_sram_load,
+          &mem_sram_store,   &mem_sram_atomic,    &mem_read_view,
+          &mem_write_view,   &mem_modify_view,    &mem_view_load,
+          &mem_view_store,   &mem_view_close,     &mem_read_it,
+          &mem_peek_read_it, &mem_write_it,       &mem_manual_write_it,
+          &mem_iter_load,    &mem_iter_peek,      &mem_iter_store,
+          &mem_iter_next,    &mem_iter_next_last, &mem_iter_close,
+          &arith_constant,   &arith_add,          &arith_sub,
+          &arith_mul,        &arith_div,          &arith_rem,
+          &arith_and,        &arith_or,           &arith_xor,
+          &arith_shl,        &arith_shr,          &arith_min,
+          &arith_max,        &arith_mulhi,        &arith_rotl,
+          &arith_rotr,       &arith_neg,          &arith_abs,
+          &arith_popcount,   &arith_clz,          &arith_ctz,
+          &arith_cmp,        &arith_select,       &arith_cast,
+          &mem_dram_size,    &mem_bulk_load,      &mem_bulk_store,
+          &cfg_br,           &cfg_cond_br,        &cfg_loop_br,
+          &cfg_loop_exit,    &cfg_foreach_enter,  &cfg_reduce,
+          &cfg_fork,         &cfg_exit,           &flow_graph,
+          &flow_source,      &flow_sink,          &flow_context,
+          &flow_yield,       &flow_broadcast,     &flow_counter,
+          &flow_reduce,      &flow_flatten,       &flow_strip,
+          &flow_filter,      &flow_merge,         &flow_fb_merge,
+          &flow_buffer,      &flow_void_join,     &flow_sram,
+          &flow_alloc,       &flow_free,          &flow_dram_load,
+          &flow_dram_store,  &flow_dram_atomic,   &flow_dram_cas,
+          &flow_sram_load,   &flow_sram_store,    &flow_sram_atomic,
+          &flow_sram_cas,    &flow_bulk_load,     &flow_bulk_store};
 }
 
 }  // namespace revet

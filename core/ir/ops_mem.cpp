@@ -143,6 +143,14 @@ const OpInfo mem_dram = mem_op(
     {{"sym", AttrKind::string, true, "name"},
      {"size", AttrKind::any, false, "elements, an expression over main's parameters"}},
     "", "the array");
+const OpInfo mem_dram_size = mem_op(
+    "mem.dram_size", "Number of elements of an array", exactly(1), exactly(2), no_effects,
+    [](const Op& op, VerifyReport& report) {
+      expect(op.operand(0)->type().kind == Kind::dram, op, report, "the operand is a dram");
+      expect(op.result(0)->type() == type_u32 && op.result(1)->type() == type_u32, op, report,
+             "the results are u32");
+    },
+    {}, "array", "low word, high word");
 const OpInfo mem_dram_load =
     mem_op("mem.dram_load", "Reads one element", between(2, 3), exactly(1), element(Effect::read),
            access(Kind::dram, true, 0, true), {predicated_attr, checked_attr},
@@ -158,6 +166,36 @@ const OpInfo mem_dram_atomic =
             predicated_attr,
             checked_attr},
            "array, index, value[, desired][, pred]", "old element");
+namespace {
+
+/// Between a buffer (operand 0) and an array (operand 1).
+OpInfo bulk_op(const char* name, const char* summary, bool loads) {
+  return mem_op(
+      name, summary, between(5, 6), exactly(0),
+      [loads](const Op& op, std::vector<Effect>& out) {
+        out.push_back({loads ? Effect::write : Effect::read, op.operand(0), nullptr});
+        out.push_back({loads ? Effect::read : Effect::write, op.operand(1), nullptr});
+      },
+      [](const Op& op, VerifyReport& report) {
+        if (op.num_operands() != 5u + (op.flag("predicated") ? 1 : 0))
+          return report.fail(op, "has the wrong number of operands");
+        const Type s = op.operand(0)->type();
+        const Type a = op.operand(1)->type();
+        expect(s.kind == Kind::sram && a.kind == Kind::dram && s.element == a.element, op, report,
+               "works between an sram and a dram of one element type");
+        for (unsigned i = 2; i < 5; ++i)
+          expect(is_index(op.operand(i)->type()), op, report,
+                 "positions and lengths are i32 or u32");
+        if (op.flag("predicated"))
+          expect(op.operand(5)->type() == type_i1, op, report, "the predicate must be i1");
+      },
+      {predicated_attr}, "buffer, array, base, high, valid[, pred]");
+}
+
+}  // namespace
+
+const OpInfo mem_bulk_load = bulk_op("mem.bulk_load", "Fills a buffer from an array", true);
+const OpInfo mem_bulk_store = bulk_op("mem.bulk_store", "Stores a buffer to an array", false);
 const OpInfo mem_sram_alloc = mem_op(
     "mem.sram_alloc", "Allocates a zeroed on-chip buffer", exactly(0), exactly(1),
     whole({Effect::allocate}),

@@ -86,6 +86,7 @@ ElfResult read_plugin_sections(Bytes file) {
   const auto names = slice(file, names_header->sh_offset, names_header->sh_size);
   if (!names) return fail("damaged ELF file (section names are outside the file)");
 
+  bool has_core = false;
   bool has_abi = false;
   bool has_provides = false;
   for (std::uint64_t i = 0; i < header->e_shnum; ++i) {
@@ -94,9 +95,10 @@ ElfResult read_plugin_sections(Bytes file) {
     if (s->sh_name >= names->size()) continue;
     const auto* begin = reinterpret_cast<const char*>(names->data()) + s->sh_name;
     const std::string_view name(begin, strnlen(begin, names->size() - s->sh_name));
-    if (name == ".revet.core")
-      return fail("carries its own copy of librevet; link the shared one (target Revet::revet)");
+    has_core = has_core || name == ".revet.core";
     if (name != ".revet.abi" && name != ".revet.provides") continue;
+    if (name == ".revet.abi" ? has_abi : has_provides)
+      return fail(fmt::format("damaged ELF file (section {} occurs twice)", name));
     const auto bytes =
         s->sh_type == SHT_NOBITS ? std::nullopt : slice(file, s->sh_offset, s->sh_size);
     if (!bytes) return fail(fmt::format("damaged ELF file (section {} is outside the file)", name));
@@ -115,6 +117,9 @@ ElfResult read_plugin_sections(Bytes file) {
   if (!has_abi || !has_provides)
     return fail(fmt::format("not a revet plugin (no section {})",
                             has_abi ? ".revet.provides" : ".revet.abi"));
+  // What it provides is known all the same: whoever needs it is told why it cannot be had.
+  if (has_core)
+    return fail("carries its own copy of librevet; link the shared one (target Revet::revet)");
   return result;
 }
 

@@ -6,8 +6,10 @@
 #include <boost/core/demangle.hpp>
 #include <boost/dll/shared_library.hpp>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
+#include "../support/crash_guard.hpp"
 #include "revet/abi.hpp"
 
 namespace revet {
@@ -15,8 +17,8 @@ namespace fs = std::filesystem;
 namespace {
 
 /// The loader's own words from a Boost.DLL exception: the errno phrase after them is unrelated, and
-/// a missing symbol is worth reading.
-std::string loader_text(std::string text) {
+/// a missing symbol or library is worth reading.
+std::string loader_text(std::string text, const std::string& plugin) {
   const std::size_t prefix =
       text.find("boost::dll::shared_library::load() failed (dlerror system message: ");
   if (prefix != std::string::npos) text = text.substr(text.find("message: ") + 9);
@@ -28,7 +30,48 @@ std::string loader_text(std::string text) {
     const std::string plain = boost::core::demangle(symbol.c_str());
     if (plain != symbol) text.replace(begin, end - begin, plain);
   }
+  const std::size_t at = text.find(": cannot open shared object file");
+  if (at != std::string::npos && text.substr(0, at) != plugin)
+    return fmt::format(
+        "a library that it depends on is missing: {}; install it or rebuild the "
+        "plugin without it ({})",
+        text.substr(0, at), text);
   return text;
+}
+
+/// The plugin's struct, or null where there is none. Throws boost::system::system_error.
+const RevetPlugin* open_plugin(const fs::path& path) {
+  // Kept for the life of the process, out of reach of the destructors that run at its end: objects
+  // of a plugin may outlive any scope here.
+  static auto& kept = *new std::vector<std::unique_ptr<boost::dll::shared_library>>;
+  kept.push_back(std::make_unique<boost::dll::shared_library>(
+      path.string(), boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local));
+  const boost::dll::shared_library& library = *kept.back();
+  return library.has("revet_plugin") ? &library.get<const RevetPlugin>("revet_plugin") : nullptr;
+}
+
+constexpr const char* rebuild = "rebuild the plugin against this version";
+
+/// Why the plugin's struct does not fit this host, or "".
+std::string mismatch(const RevetPlugin& plugin) {
+  if (plugin.magic != plugin_magic || plugin.struct_size != sizeof(RevetPlugin))
+    return fmt::format("'revet_plugin' has magic {:#x} and size {}, expected {:#x} and {}; {}",
+                       plugin.magic, plugin.struct_size, plugin_magic, sizeof(RevetPlugin),
+                       rebuild);
+  if (plugin.abi_version != plugin_abi_version)
+    return fmt::format("has plugin ABI {}, this revet has {}; {}", plugin.abi_version,
+                       plugin_abi_version, rebuild);
+  if (!plugin.fingerprint || !plugin.name || !plugin.register_)
+    return fmt::format("'revet_plugin' has no {}; {}",
+                       !plugin.fingerprint ? "fingerprint"
+                       : !plugin.name      ? "name"
+                                           : "register_",
+                       rebuild);
+  if (std::string_view(plugin.fingerprint) != REVET_ABI_FINGERPRINT)
+    return fmt::format(
+        "'revet_plugin' has another fingerprint than this revet; {}\n  plugin: {}\n  revet:  {}",
+        rebuild, plugin.fingerprint, REVET_ABI_FINGERPRINT);
+  return "";
 }
 
 }  // namespace
@@ -69,12 +112,12 @@ Plugins::Plugins(std::vector<fs::path> directories, Diagnostics& diagnostics)
 
 Plugins::~Plugins() { OpRegistry::get().load_missing = nullptr; }
 
-void Plugins::add_file(const fs::path& path) {
+std::size_t Plugins::add_file(const fs::path& path) {
   std::error_code ec;
   fs::path canonical = fs::canonical(path, ec);
   if (ec) canonical = path;
-  for (const PluginFile& f : files_)
-    if (f.canonical == canonical) return;
+  for (std::size_t i = 0; i < files_.size(); ++i)
+    if (files_[i].canonical == canonical) return i;
   ElfResult elf = read_plugin_sections(path);
   if (elf.error.empty() && elf.sections.abi_version != REVET_ABI_VERSION_STRING)
     elf.error =
@@ -89,47 +132,37 @@ void Plugins::add_file(const fs::path& path) {
   const std::size_t index = files_.size();
   files_.push_back({path, canonical, elf.sections, elf.error});
   for (const std::string& what : files_[index].sections.provides) providers_[what].push_back(index);
+  return index;
 }
 
 void Plugins::load(const PluginFile& file) {
-  if (!loaded_.insert(file.canonical.string()).second) return;
+  const std::string key = file.canonical.string();
+  if (loaded_.count(key) != 0) return;
   const auto fail = [&](const std::string& why) {
-    throw Error(Exit::usage, fmt::format("cannot load plugin {}: {}", file.path.string(), why));
+    failed_.emplace(key, fmt::format("cannot load plugin {}: {}", file.path.string(), why));
+    throw Error(Exit::usage, failed_.at(key));
   };
+  // What a failed registration left behind must not be used, nor registered again.
+  if (const auto before = failed_.find(key); before != failed_.end())
+    throw Error(Exit::usage, before->second);
   if (!file.error.empty()) fail(file.error);
   const RevetPlugin* plugin = nullptr;
   try {
-    // Kept for the life of the process, out of reach of the destructors that run at its end:
-    // objects of a plugin may outlive any scope here.
-    static auto& kept = *new std::vector<std::unique_ptr<boost::dll::shared_library>>;
-    kept.push_back(std::make_unique<boost::dll::shared_library>(
-        file.canonical.string(),
-        boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local));
-    const boost::dll::shared_library* library = kept.back().get();
-    if (!library->has("revet_plugin")) fail("not a revet plugin (no symbol 'revet_plugin')");
-    plugin = &library->get<const RevetPlugin>("revet_plugin");
+    plugin = open_plugin(file.canonical);
+    if (!plugin) fail("not a revet plugin (no symbol 'revet_plugin')");
   } catch (const boost::system::system_error& e) {
-    fail(loader_text(e.what()));
+    fail(loader_text(e.what(), file.canonical.string()));
   }
-  if (plugin->magic != plugin_magic || plugin->struct_size != sizeof(RevetPlugin))
-    fail(fmt::format("'revet_plugin' has magic {:#x} and size {}, expected {:#x} and {}",
-                     plugin->magic, plugin->struct_size, plugin_magic, sizeof(RevetPlugin)));
-  if (plugin->abi_version != plugin_abi_version)
-    fail(fmt::format("has plugin ABI {}, this revet has {}", plugin->abi_version,
-                     plugin_abi_version));
-  if (std::string_view(plugin->fingerprint) != REVET_ABI_FINGERPRINT)
-    fail(fmt::format(
-        "'revet_plugin' has another fingerprint than this revet\n  plugin: {}\n  revet:  {}",
-        plugin->fingerprint, REVET_ABI_FINGERPRINT));
+  if (const std::string why = mismatch(*plugin); !why.empty()) fail(why);
   for (const LoadedPlugin& other : loaded_plugins_)
     if (other.name == plugin->name)
       fail(fmt::format("a plugin named '{}' is already loaded from {}", plugin->name,
                        other.path.string()));
-  loaded_plugins_.push_back({plugin->name, plugin->version, plugin->summary, file.path});
 
   registry_.origin = file.path.string();
+  int signal = 0;
   try {
-    plugin->register_(registry_);
+    signal = run_guarded([&] { plugin->register_(registry_); });
   } catch (const Error& e) {
     fail(e.what());
   } catch (const std::exception& e) {
@@ -137,6 +170,19 @@ void Plugins::load(const PluginFile& file) {
   } catch (...) {
     fail("its registration threw something that is not a std::exception");
   }
+  if (signal != 0) {
+    crash_was_reported();
+    fail(fmt::format("its registration crashed: {}", ::strsignal(signal)));
+  }
+  check_provides(file, fail);
+  loaded_.insert(key);
+  loaded_plugins_.push_back({plugin->name, plugin->version ? plugin->version : "",
+                             plugin->summary ? plugin->summary : "", file.path});
+}
+
+/// What a plugin registers and what its section says must be the same.
+void Plugins::check_provides(const PluginFile& file,
+                             const std::function<void(const std::string&)>& fail) const {
   std::set<std::string> registered;
   for (const auto& [what, origin] : registry_.origins)
     if (origin == registry_.origin && !what.starts_with("property:")) registered.insert(what);
@@ -153,44 +199,45 @@ void Plugins::load(const PluginFile& file) {
       fail(fmt::format("says that it provides {} but does not register it", what));
 }
 
+fs::path Plugins::find_named(const std::string& name) const {
+  if (name.empty()) throw Error(Exit::usage, "cannot load plugin '': the name is empty");
+  if (name.find('/') != std::string::npos) {
+    std::error_code ec;
+    if (fs::symlink_status(name, ec).type() == fs::file_type::not_found)
+      throw Error(Exit::usage, fmt::format("cannot load plugin '{}': no such file", name));
+    return name;
+  }
+  std::vector<fs::path> tried = {name};
+  for (const fs::path& dir : directories_)
+    for (const std::string& file : {name, name + ".so", "lib" + name + ".so"})
+      tried.push_back(dir / file);
+  std::string list;
+  for (const fs::path& path : tried) {
+    std::error_code ec;
+    if (fs::exists(path, ec) && !fs::is_directory(path, ec)) return path;
+    list += (list.empty() ? "" : ", ") + path.string();
+  }
+  std::vector<std::string> known;
+  for (const PluginFile& f : files_) {
+    known.push_back(f.path.stem().string());
+    if (known.back().starts_with("lib")) known.push_back(known.back().substr(3));
+  }
+  throw Error(Exit::usage, fmt::format("cannot load plugin '{}': no such file{} (tried {})", name,
+                                       did_you_mean(name, known), list));
+}
+
 void Plugins::load_named(const std::vector<std::string>& names) {
   std::vector<std::string> problems;
   for (const std::string& name : names) {
-    if (name.empty()) {
-      problems.emplace_back("cannot load plugin '': the name is empty");
-      continue;
-    }
-    std::vector<fs::path> tried;
-    std::error_code ec;
-    fs::path found;
-    if (name.find('/') != std::string::npos || fs::exists(name, ec)) {
-      tried = {name};
-    } else {
-      for (const fs::path& dir : directories_)
-        for (const std::string& file : {name, name + ".so", "lib" + name + ".so"})
-          tried.push_back(dir / file);
-    }
-    for (const fs::path& path : tried)
-      if (found.empty() && fs::exists(path, ec)) found = path;
-    if (found.empty()) {
-      std::string list;
-      for (const fs::path& path : tried) list += (list.empty() ? "" : ", ") + path.string();
-      problems.push_back(fmt::format("cannot load plugin '{}': no such file{}", name,
-                          tried.size() > 1 ? " (tried " + list + ")" : ""));
-      continue;
-    }
-    // Named files come before the directories, whatever was indexed already.
-    add_file(found);
-    fs::path canonical = fs::canonical(found, ec);
-    const auto file = std::find_if(files_.begin(), files_.end(),
-                                   [&](const PluginFile& f) { return f.canonical == canonical; });
-    const auto index = static_cast<std::size_t>(file - files_.begin());
-    for (const std::string& what : file->sections.provides) {
-      auto& list = providers_[what];
-      std::erase(list, index);
-      list.insert(list.begin(), index);
-    }
     try {
+      const fs::path found = find_named(name);
+      // Named files come before the directories, whatever was indexed already.
+      const std::size_t index = add_file(found);
+      for (const std::string& what : files_[index].sections.provides) {
+        auto& list = providers_[what];
+        std::erase(list, index);
+        list.insert(list.begin(), index);
+      }
       load(files_[index]);
     } catch (const Error& e) {
       problems.emplace_back(e.what());
@@ -206,13 +253,15 @@ void Plugins::need(const std::string& what) {
   if (it == providers_.end()) return;
   const auto& list = it->second;
   // A loaded provider wins over the search order: its names are taken.
+  std::size_t winner = list[0];
   for (const std::size_t i : list)
-    if (loaded_.count(files_[i].canonical.string()) != 0) return;
-  for (std::size_t i = 1; verbose && i < list.size(); ++i)
-    diagnostics_.note({},
-                      fmt::format("{} of {} is shadowed by {}", what, files_[list[i]].path.string(),
-                                  files_[list[0]].path.string()));
-  load(files_[list[0]]);
+    if (is_loaded(files_[i])) winner = i;
+  if (verbose && list.size() > 1 && noted_.insert(what).second)
+    for (const std::size_t i : list)
+      if (i != winner)
+        diagnostics_.note({}, fmt::format("{} of {} is shadowed by {}", what,
+                                          files_[i].path.string(), files_[winner].path.string()));
+  load(files_[winner]);
 }
 
 const PassInfo* Plugins::pass(const std::string& id) {
@@ -245,9 +294,12 @@ void Plugins::load_op(std::string_view name) {
 
 void Plugins::load_all_ops() {
   for (const auto& [what, list] : providers_) {
-    const bool usable = std::any_of(list.begin(), list.end(),
-                                    [&](std::size_t i) { return files_[i].error.empty(); });
-    if (usable && what.starts_with("op:")) need(what);
+    if (!what.starts_with("op:")) continue;
+    try {
+      need(what);
+    } catch (const Error&) {
+      // A faulty plugin matters only where it is named or needed.
+    }
   }
 }
 

@@ -45,8 +45,8 @@ class Plugins {
   const BackendInfo* backend(const std::string& name);
   const PropertyInfo* property(const std::string& name);
   const PredicateInfo* predicate(const std::string& name);
-  /// Loads the plugins whose `op:PREFIX` is a prefix of the name. The op registry calls it for every
-  /// op that it does not know.
+  /// Loads the plugins whose `op:PREFIX` is a prefix of the name. The op registry calls it for
+  /// every op that it does not know.
   void load_op(std::string_view name);
   /// Loads every plugin that says it has ops, for listing them.
   void load_all_ops();
@@ -69,8 +69,12 @@ class Plugins {
   bool verbose = false;  ///< report shadowed plugins
 
  private:
-  void add_file(const std::filesystem::path& path);
+  /// The position of the file in files_.
+  std::size_t add_file(const std::filesystem::path& path);
+  std::filesystem::path find_named(const std::string& name) const;
   void load(const PluginFile& file);
+  void check_provides(const PluginFile& file,
+                      const std::function<void(const std::string&)>& fail) const;
   void need(const std::string& what);
 
   std::vector<std::filesystem::path> directories_;
@@ -78,6 +82,8 @@ class Plugins {
   std::vector<PluginFile> files_;
   std::map<std::string, std::vector<std::size_t>> providers_;  ///< "pass:NAME" -> files_, in order
   std::set<std::string> loaded_;                               ///< canonical paths
+  std::map<std::string, std::string> failed_;                  ///< canonical path -> why
+  std::set<std::string> noted_;                                ///< shadowed names reported
   std::vector<LoadedPlugin> loaded_plugins_;
   Registry registry_;
 };

@@ -1,11 +1,15 @@
 #include "crash_guard.hpp"
 
+#include <fmt/format.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <array>
 #include <csetjmp>
 #include <csignal>
+#include <cstring>
 #include <memory>
+#include <new>
 
 #include "revet/diagnostics.hpp"
 
@@ -22,8 +26,14 @@ constexpr std::array signals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr unsigned seconds_to_report = 20;
 
 sigjmp_buf jump;
+pthread_t guarded;
 
-extern "C" void on_crash(int signal) { siglongjmp(jump, signal); }
+/// Only the guarded thread can go back to its own stack; another one sends it there and stays.
+extern "C" void on_crash(int signal) {
+  if (::pthread_equal(::pthread_self(), guarded) != 0) siglongjmp(jump, signal);
+  ::pthread_kill(guarded, signal);
+  for (;;) ::pause();
+}
 
 /// The report itself hung: the crash happened while the heap was locked.
 extern "C" void on_hang(int) {
@@ -66,6 +76,7 @@ int run_guarded(const std::function<void()>& work) {
     work();
     return 0;
   }
+  guarded = ::pthread_self();
   const Handlers handlers;
   const int signal = sigsetjmp(jump, 1);
   if (signal != 0) {
@@ -75,6 +86,26 @@ int run_guarded(const std::function<void()>& work) {
   }
   work();
   return 0;
+}
+
+void crash_was_reported() { ::alarm(0); }
+
+void run_blaming(const std::function<std::string()>& who, const std::function<void()>& work) {
+  int signal = 0;
+  try {
+    signal = run_guarded(work);
+  } catch (const Error&) {
+    throw;
+  } catch (const InternalError&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw InternalError(fmt::format("{} threw: {}", who(), e.what()));
+  } catch (...) {
+    throw InternalError(fmt::format("{} threw something that is not a std::exception", who()));
+  }
+  if (signal != 0) throw InternalError(fmt::format("{} crashed: {}", who(), ::strsignal(signal)));
 }
 
 }  // namespace revet

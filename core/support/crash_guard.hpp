@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 namespace revet {
 
@@ -11,5 +12,11 @@ namespace revet {
 /// stack of `work` was destroyed: report and exit. Not for nesting. Without effect under
 /// sanitizers, which report crashes themselves.
 int run_guarded(const std::function<void()>& work);
+/// Call where the process goes on after all: the time to report in is no longer limited.
+void crash_was_reported();
+
+/// Runs code of a plugin. What it throws, other than Error and InternalError, and a crash become an
+/// InternalError that begins with `who`.
+void run_blaming(const std::function<std::string()>& who, const std::function<void()>& work);
 
 }  // namespace revet

@@ -7,6 +7,7 @@
 #include <revet/builder.hpp>
 #include <revet/plugin.hpp>
 #include <stdexcept>
+#include <thread>
 
 #include "marker.hpp"
 
@@ -35,12 +36,23 @@ void overflow_stack() {
   end = recurse(end);
 }
 
+void free_twice() {
+  int* volatile memory = new int(1);
+  delete memory;
+  delete memory;
+}
+
+void crash_in_a_thread() { std::thread(write_to_null).join(); }
+
 void divide_by_zero() {
   volatile int zero = 0;
   zero = 7 / zero;
 }
 
-void fail_assertion() { assert(!"two and two make five"); }
+void fail_assertion() {
+  volatile int two = 2;
+  assert(two + two == 5);
+}
 
 void add(Registry& registry, const char* id, std::function<PassResult(Module&, PassContext&)> run,
          std::vector<std::string> establishes = {}) {
@@ -78,6 +90,8 @@ void add_passes(Registry& registry) {
   add_crash(registry, "aborts", [] { std::abort(); });
   add_crash(registry, "fails-assertion", fail_assertion);
   add_crash(registry, "overflows-stack", overflow_stack);
+  add_crash(registry, "frees-twice", free_twice);
+  add_crash(registry, "crashes-in-a-thread", crash_in_a_thread);
   add_crash(registry, "divides-by-zero", divide_by_zero);
 
   add(registry, "says-changed", [](Module&, PassContext&) { return PassResult::of(true); });

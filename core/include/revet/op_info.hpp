@@ -59,6 +59,8 @@ struct OpInfo {
   Count successors;
   std::vector<AttrSpec> attrs;
   bool terminator = false;
+  /// Its regions hold ops in any order, without terminators (flow graphs).
+  bool graph = false;
   /// Appends what the op itself (not its regions) does to memory. Absent: it is treated as reading
   /// and writing everything.
   std::function<void(const Op&, std::vector<Effect>&)> effects;

@@ -60,6 +60,8 @@ extern const OpInfo thread_yield;
 /// or [op, operands..] with op one of + - * / % << >> & | ^ ~ neg ! < <= > >= == != && || ?: min
 /// max abs clamp. / and % follow the language's rules.
 extern const OpInfo mem_dram;
+/// mem.dram_size(array) -> low, high: u32 words of the number of elements; fixed at launch.
+extern const OpInfo mem_dram_size;
 /// mem.dram_load(array, index[, pred]) -> T
 extern const OpInfo mem_dram_load;
 /// mem.dram_store(array, index, value[, pred])
@@ -74,6 +76,13 @@ extern const OpInfo mem_sram_free;
 extern const OpInfo mem_sram_load;    ///< like dram_load
 extern const OpInfo mem_sram_store;   ///< like dram_store
 extern const OpInfo mem_sram_atomic;  ///< like dram_atomic
+
+/// mem.bulk_load(sram<T, N>, array, base, high, valid[, pred]): sets all N elements of the buffer.
+/// Element k is the array's at base + k for 0 <= k < min(N, max(0, valid)) where that is inside the
+/// array, else 0. base and high are the low and high words of a 64-bit position; valid is an i32.
+extern const OpInfo mem_bulk_load;
+/// mem.bulk_store(..): stores the elements that a bulk_load would take from the array.
+extern const OpInfo mem_bulk_store;
 
 // --- mem: adapters of the language (Table I), until lower-adapters ------------------------------
 
@@ -110,6 +119,59 @@ extern const OpInfo arith_neg, arith_abs, arith_popcount, arith_clz, arith_ctz;
 extern const OpInfo arith_cmp;     ///< {pred = "eq|ne|lt|le|gt|ge"} (a, b) -> i1
 extern const OpInfo arith_select;  ///< (c: i1, a, b) -> c ? a : b
 extern const OpInfo arith_cast;    ///< (x) -> converted to the result's type
+
+// --- cfg: terminators of the blocks of a function ------------------------------------------------
+//
+// Every block has at most two predecessors. A value may be used wherever its definition dominates;
+// children use values of their parents.
+
+extern const OpInfo cfg_br;       ///< cfg.br()[^to(args)]
+extern const OpInfo cfg_cond_br;  ///< cfg.cond_br(c)[^where true(args), ^where false(args)]
+/// cfg.loop_br()[^header(args)] {back}: enters a loop, or goes round (`back`). The header has one
+/// of each.
+extern const OpInfo cfg_loop_br;
+extern const OpInfo cfg_loop_exit;  ///< cfg.loop_exit()[^to(args)] {loops}
+/// cfg.foreach_enter(lo, hi, step)[^body(index), ^after(reduced..)]: a child per index begins at
+/// body, the parent goes on at after when all have ended.
+extern const OpInfo cfg_foreach_enter;
+/// cfg.reduce(values) {reduce}: the one end of the children of a foreach.
+extern const OpInfo cfg_reduce;
+extern const OpInfo cfg_fork;  ///< cfg.fork(n)[^to(i)]
+/// cfg.exit()[^end] {loops}: ends the thread. `end` is the block of the child's cfg.reduce, or of
+/// main's thread.return; nothing but barriers arrives there.
+extern const OpInfo cfg_exit;
+
+// --- flow: nodes of streaming-tensor graphs ------------------------------------------------------
+//
+// A stream value of depth d carries a ragged d-dimensional tensor. A value with several uses is a
+// multicast link. A bundle is several streams that move together.
+
+/// flow.graph() {sym, args, types} ({nodes in any order}), at module level.
+extern const OpInfo flow_graph;
+extern const OpInfo flow_source;  ///< {arg} -> stream<T, 1>; without arg a void
+extern const OpInfo flow_sink;    ///< (void of depth 1)
+/// flow.context(streams) ({^bb0(elements): ..; flow.yield(v..)}) -> streams, all of one depth.
+extern const OpInfo flow_context, flow_yield;
+extern const OpInfo flow_broadcast;  ///< (values: k.., structure: k+m) {levels = m} -> values: k+m
+extern const OpInfo flow_counter;    ///< (min, max, step: k) -> k+1
+extern const OpInfo flow_reduce;     ///< (a: k+1) {op} -> k; op "void" for voids
+extern const OpInfo flow_flatten, flow_strip;  ///< (bundle: k+1) -> bundle: k
+extern const OpInfo flow_filter;               ///< (p, bundle: k) {polarity} -> bundle: k
+extern const OpInfo flow_merge;                ///< (bundle a: k, bundle b: k) -> bundle: k
+extern const OpInfo flow_fb_merge;             ///< (forward: k, back: k+1) -> k+1
+extern const OpInfo flow_buffer;               ///< (a) {depth} -> a
+extern const OpInfo flow_void_join;            ///< (streams) -> void
+/// flow.sram() {name, threads} -> sram<T, N>: a memory of `threads` buffers. Pointers into it are
+/// streams of ptr.
+extern const OpInfo flow_sram;
+extern const OpInfo flow_alloc;  ///< (memory, void) -> pointer, void
+extern const OpInfo flow_free;   ///< (memory, pointer[, voids]) -> void
+/// Memory nodes: (memory[, pointer], index, values[, voids][, pred]) {ordered, predicated} ->
+/// [element,] void. `ordered` counts the voids.
+extern const OpInfo flow_dram_load, flow_dram_store, flow_dram_atomic, flow_dram_cas;
+extern const OpInfo flow_sram_load, flow_sram_store, flow_sram_atomic, flow_sram_cas;
+/// (memory, array, pointer, base, high, valid[, voids][, pred]) -> void; see mem.bulk_load.
+extern const OpInfo flow_bulk_load, flow_bulk_store;
 
 /// True for the four ops that open a view or iterator, and for sram_alloc.
 bool opens_scope(const Op& op);

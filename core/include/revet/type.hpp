@@ -60,4 +60,6 @@ inline Type sram_of(Type t, std::uint32_t n) { return {Kind::sram, t.kind, n}; }
 inline Type view_of(Type t, std::uint32_t n) { return {Kind::view, t.kind, n}; }
 inline Type iter_of(Type t, std::uint32_t n) { return {Kind::iter, t.kind, n}; }
 
+inline Type stream_of(Type t, std::uint32_t depth) { return {Kind::stream, t.kind, depth}; }
+
 }  // namespace revet

@@ -1,0 +1,392 @@
+/// Rewrites views and iterators into SRAMs, bulk transfers and pointers (the paper's Table I and
+/// Section V: "allocations are replaced with a MemRef allocation and a bulk load (if needed) and
+/// deallocations are replaced with a MemRef deallocation and a bulk store (if needed)").
+///
+/// Before:                                   After:
+///   %v = mem.read_view(%a, %base, %n)         %v = mem.sram_alloc() : sram<i32, 16>
+///   %x = mem.view_load(%v, %k)                mem.bulk_load(%v, %a, %base, %high, %valid)
+///   mem.view_close(%v)                        %x = mem.sram_load(%v, %k)
+///                                             mem.sram_free(%v)
+///
+/// Algorithm: one walk. A view is a buffer that is filled when it opens and stored when it closes;
+/// a store behind its valid elements is left out by a predicate. An iterator is a buffer and a
+/// second, small SRAM with its state: the offset in the tile, whether the tile is filled (readers)
+/// or the element was written (writers), and the 64-bit position of the tile. A reader fills its
+/// buffer at the first dereference behind a move out of the tile; a PeekReadIt has a buffer of two
+/// tiles. A writer stores a tile when it leaves it, and a WriteIt the rest when it closes; a
+/// ManualWriteIt has this one store path only. Linear.
+///
+/// Why here: before `structure-to-cfg`; CPUs and GPUs are better off with views and iterators as
+/// pointers.
+///
+/// Does not handle: the offset as a live value of the thread. It is part of the state in SRAM, so
+/// that loops carry nothing for an iterator.
+#include <algorithm>
+#include <map>
+
+#include "revet/abi.hpp"
+#include "revet/builder.hpp"
+#include "revet/plugin.hpp"
+
+namespace revet {
+namespace {
+
+/// Cells of an iterator's state.
+constexpr int cell_offset = 0;
+constexpr int cell_flag = 1;  ///< readers: the tile is filled; writers: the element is written
+constexpr int cell_low = 2;   ///< position of the tile
+constexpr int cell_high = 3;
+constexpr std::uint32_t cells = 4;
+
+struct View {
+  Value* buffer;
+  Value* array;
+  Value* base;
+  Value* high;
+  Value* valid;  ///< elements that lie inside the view's range, clamped to its size
+  bool stores;
+  bool is_read;  ///< by the program: stores behind the valid elements must not show
+};
+
+struct Iterator {
+  Value* buffer;
+  Value* state;
+  Value* array;
+  std::uint32_t tile;
+  bool reads;
+  bool manual;
+};
+
+/// Ops in front of one op, with the few helpers that all of this is made of.
+class Writer {
+ public:
+  explicit Writer(Op& op) : b_(Builder::before(op)) {}
+  explicit Writer(Builder b) : b_(b) {}
+  Builder& builder() { return b_; }
+
+  Value* u32(std::int64_t v) { return b_.constant(type_u32, v); }
+  Value* i32(std::int64_t v) { return b_.constant(type_i32, v); }
+  Value* add(Value* a, Value* b) { return b_.binary(ops::arith_add, a, b); }
+  Value* both(Value* a, Value* b) {
+    if (!a) return b;
+    return b ? b_.binary(ops::arith_and, a, b) : a;
+  }
+  Value* negated(Value* v) { return b_.cmp("eq", v, b_.constant(type_i1, 0)); }
+
+  Value* alloc(Type element, std::uint32_t n, const std::string& name) {
+    Op* op = b_.create(ops::mem_sram_alloc, {}, {sram_of(element, n)}, {{"name", Attr(name)}});
+    op->result()->set_name(name);
+    return op->result();
+  }
+  Value* load(Value* sram, Value* index, Value* pred = nullptr) {
+    std::vector<Value*> operands = {sram, index};
+    return create(ops::mem_sram_load, std::move(operands), pred, {sram->type().element_type()})
+        ->result();
+  }
+  void store(Value* sram, Value* index, Value* value, Value* pred = nullptr) {
+    create(ops::mem_sram_store, {sram, index, value}, pred);
+  }
+  void free(Value* sram) { b_.create(ops::mem_sram_free, {sram}); }
+  void bulk(const OpInfo& info, Value* sram, Value* array, Value* base, Value* high, Value* valid,
+            Value* pred) {
+    create(info, {sram, array, base, high, valid}, pred);
+  }
+
+  Value* cell(const Iterator& it, int i, Value* pred = nullptr) {
+    return load(it.state, i32(i), pred);
+  }
+  void set_cell(const Iterator& it, int i, Value* value, Value* pred = nullptr) {
+    store(it.state, i32(i), value, pred);
+  }
+
+ private:
+  Op* create(const OpInfo& info, std::vector<Value*> operands, Value* pred,
+             std::vector<Type> results = {}) {
+    AttrMap attrs;
+    if (pred) {
+      operands.push_back(pred);
+      attrs.emplace("predicated", true);
+    }
+    return b_.create(info, operands, results, std::move(attrs));
+  }
+  Builder b_;
+};
+
+/// The high word of a position given in 32 bits.
+Value* high_word(Writer& w, Value* position) {
+  if (!position->type().is_signed()) return w.i32(0);
+  return w.builder().binary(ops::arith_shr, position, w.i32(31));
+}
+
+class Lowering {
+ public:
+  explicit Lowering(PassContext& context) : context_(context) {}
+
+  void visit(Block& block) {
+    for (Op *op = block.first(), *next; op; op = next) {
+      next = op->next();
+      for (const auto& region : op->regions())
+        for (const auto& inner : region->blocks()) visit(*inner);
+      if (lower(*op)) changed_ = true;
+    }
+  }
+
+  /// The adapters themselves go last: closes in several arms refer to them.
+  bool finish() {
+    for (Op* op : opened_) op->erase();
+    return changed_;
+  }
+
+ private:
+  bool lower(Op& op) {
+    using namespace ops;
+    if (op.is(mem_read_view) || op.is(mem_write_view) || op.is(mem_modify_view)) {
+      open_view(op);
+      return true;
+    }
+    if (op.is(mem_read_it) || op.is(mem_peek_read_it) || op.is(mem_write_it) ||
+        op.is(mem_manual_write_it)) {
+      open_iterator(op);
+      return true;
+    }
+    if (op.is(mem_view_load) || op.is(mem_view_store))
+      access_view(op);
+    else if (op.is(mem_view_close))
+      close_view(op);
+    else if (op.is(mem_iter_load) || op.is(mem_iter_peek))
+      read(op);
+    else if (op.is(mem_iter_store))
+      write(op);
+    else if (op.is(mem_iter_next) || op.is(mem_iter_next_last))
+      advance(op);
+    else if (op.is(mem_iter_close))
+      close_iterator(op);
+    else
+      return false;
+    op.erase();
+    return true;
+  }
+
+  void open_view(Op& op) {
+    Writer w(op);
+    const Type t = op.result()->type();
+    context_.count("views");
+    View v;
+    v.array = op.operand(0);
+    v.base = op.operand(1);
+    v.high = high_word(w, v.base);
+    v.stores = !op.is(ops::mem_read_view);
+    const auto& uses = op.result()->uses();
+    v.is_read = std::any_of(uses.begin(), uses.end(),
+                            [](const Use& use) { return use.op->is(ops::mem_view_load); });
+    Builder& b = w.builder();
+    if (op.num_operands() < 3) {
+      v.valid = w.i32(t.size);
+    } else {
+      const Type u = op.operand(2)->type();
+      Value* most = b.constant(u, t.size);
+      Value* clamped = b.binary(ops::arith_min, op.operand(2), most);
+      v.valid = b.cast(b.binary(ops::arith_max, clamped, b.constant(u, 0)), type_i32);
+    }
+    v.buffer = w.alloc(t.element_type(), t.size, ops::memory_name(op.result()));
+    if (!op.is(ops::mem_write_view))
+      w.bulk(ops::mem_bulk_load, v.buffer, v.array, v.base, v.high, v.valid, nullptr);
+    views_[op.result()] = v;
+    opened_.push_back(&op);
+  }
+
+  void access_view(Op& op) {
+    Writer w(op);
+    const View& v = views_.at(op.operand(0));
+    Value* const pred = ops::predicate(op);
+    Value* const k = op.operand(1);
+    if (op.is(ops::mem_view_load)) {
+      op.result()->replace_all_uses_with(named(w.load(v.buffer, k, pred), *op.result()));
+      return;
+    }
+    if (!v.is_read) return w.store(v.buffer, k, op.operand(2), pred);
+    // The index is checked first, whether or not the element is valid.
+    Value* const old = w.load(v.buffer, k, pred);
+    w.store(v.buffer, k, w.builder().select(is_valid(w, v, k), op.operand(2), old), pred);
+  }
+
+  /// Whether element k is below `valid` and inside the array.
+  static Value* is_valid(Writer& w, const View& v, Value* k) {
+    Builder& b = w.builder();
+    Op* const size = b.create(ops::mem_dram_size, {v.array}, {type_u32, type_u32});
+    Value* const base = b.cast(v.base, type_u32);
+    Value* const low = w.add(base, b.cast(k, type_u32));
+    Value* const carry = b.cast(b.cmp("lt", low, base), type_u32);
+    Value* const high = w.add(b.cast(v.high, type_u32), carry);
+    Value* const below =
+        b.select(b.cmp("eq", high, size->result(1)), b.cmp("lt", low, size->result(0)),
+                 b.cmp("lt", high, size->result(1)));
+    return w.both(below, b.cmp("lt", b.cast(k, type_i32), v.valid));
+  }
+
+  void close_view(Op& op) {
+    Writer w(op);
+    const View& v = views_.at(op.operand(0));
+    if (v.stores) w.bulk(ops::mem_bulk_store, v.buffer, v.array, v.base, v.high, v.valid, nullptr);
+    w.free(v.buffer);
+  }
+
+  void open_iterator(Op& op) {
+    Writer w(op);
+    const Type t = op.result()->type();
+    const std::string& name = ops::memory_name(op.result());
+    context_.count("iterators");
+    Iterator it;
+    it.array = op.operand(0);
+    it.tile = t.size;
+    it.reads = op.is(ops::mem_read_it) || op.is(ops::mem_peek_read_it);
+    it.manual = op.is(ops::mem_manual_write_it);
+    it.buffer = w.alloc(t.element_type(), op.is(ops::mem_peek_read_it) ? 2 * t.size : t.size, name);
+    it.state = w.alloc(type_u32, cells, name + "_state");
+    Builder& b = w.builder();
+    w.set_cell(it, cell_low, b.cast(op.operand(1), type_u32));
+    w.set_cell(it, cell_high, b.cast(high_word(w, op.operand(1)), type_u32));
+    iterators_[op.result()] = it;
+    opened_.push_back(&op);
+  }
+
+  void read(Op& op) {
+    Writer w(op);
+    const Iterator& it = iterators_.at(op.operand(0));
+    Value* const pred = ops::predicate(op);
+    Builder& b = w.builder();
+    Value* const offset = w.cell(it, cell_offset, pred);
+    Value* index = b.cast(offset, type_i32);
+    if (op.is(ops::mem_iter_peek)) {
+      // k outside 0..N-1 is a bounds error even where it would hit the second tile.
+      Value* const k = op.operand(1);
+      Value* const n = b.constant(k->type(), it.tile);
+      Value* const inside = k->type().is_signed()
+                                ? b.binary(ops::arith_and, b.cmp("lt", k, n),
+                                           b.cmp("ge", k, b.constant(k->type(), 0)))
+                                : b.cmp("lt", k, n);
+      index = b.select(inside, w.add(index, b.cast(k, type_i32)), w.i32(-1));
+    }
+    Value* const empty = w.both(w.negated(b.cast(w.cell(it, cell_flag, pred), type_i1)), pred);
+    w.bulk(ops::mem_bulk_load, it.buffer, it.array, w.cell(it, cell_low), w.cell(it, cell_high),
+           w.i32(it.buffer->type().size), empty);
+    w.set_cell(it, cell_flag, w.u32(1), pred);
+    op.result()->replace_all_uses_with(named(w.load(it.buffer, index, pred), *op.result()));
+  }
+
+  void write(Op& op) {
+    Writer w(op);
+    const Iterator& it = iterators_.at(op.operand(0));
+    Value* const pred = ops::predicate(op);
+    w.store(it.buffer, w.builder().cast(w.cell(it, cell_offset, pred), type_i32), op.operand(1),
+            pred);
+    w.set_cell(it, cell_flag, w.u32(1), pred);
+  }
+
+  void advance(Op& op) {
+    Writer w(op);
+    const Iterator& it = iterators_.at(op.operand(0));
+    Value* const pred = ops::predicate(op);
+    Builder& b = w.builder();
+    Value* const offset = w.cell(it, cell_offset, pred);
+    if (it.reads) {
+      // Within the tile the offset moves, saturating; else the tile does, to where the skip lands.
+      Value* const k = op.operand(1);
+      Value* const room = b.binary(ops::arith_sub, w.u32(it.tile), offset);
+      Value* const stays = b.cmp("lt", k, room);
+      Value* const leaves = w.both(w.negated(stays), pred);
+      move_tile(w, it, offset, k, leaves);
+      w.set_cell(it, cell_offset, b.select(stays, w.add(offset, k), w.u32(0)), pred);
+      w.set_cell(it, cell_flag, w.u32(0), leaves);
+      return;
+    }
+    // An element that was passed without a write is 0.
+    Value* const written = b.cast(w.cell(it, cell_flag, pred), type_i1);
+    Value* const at = b.cast(offset, type_i32);
+    w.store(it.buffer, at, b.constant_of_bits(it.buffer->type().element_type(), 0),
+            w.both(w.negated(written), pred));
+    Value* const next = w.add(offset, w.u32(1));
+    Value* full = b.cmp("eq", next, w.u32(it.tile));
+    Value* const last = op.is(ops::mem_iter_next_last) ? op.operand(1) : nullptr;
+    Value* const ends = last ? b.binary(ops::arith_or, full, last) : full;
+    Value* const flushes = w.both(ends, pred);
+    w.bulk(ops::mem_bulk_store, it.buffer, it.array, w.cell(it, cell_low), w.cell(it, cell_high),
+           b.cast(next, type_i32), flushes);
+    move_tile(w, it, next, w.u32(0), flushes);
+    Value* begin = b.select(ends, w.u32(0), next);
+    // Behind the last element the offset is outside the buffer: another `next` is a bounds error.
+    if (last) begin = b.select(last, w.u32(it.tile), begin);
+    w.set_cell(it, cell_offset, begin, pred);
+    w.set_cell(it, cell_flag, w.u32(0), pred);
+  }
+
+  /// tile += a + b, in 64 bits.
+  void move_tile(Writer& w, const Iterator& it, Value* a, Value* b, Value* pred) {
+    Value* low = w.cell(it, cell_low);
+    Value* high = w.cell(it, cell_high);
+    for (Value* step : {a, b}) {
+      Value* const sum = w.add(low, step);
+      Value* const carry = w.builder().cast(w.builder().cmp("lt", sum, step), type_u32);
+      high = w.add(high, carry);
+      low = sum;
+    }
+    w.set_cell(it, cell_low, low, pred);
+    w.set_cell(it, cell_high, high, pred);
+  }
+
+  void close_iterator(Op& op) {
+    Writer w(op);
+    const Iterator& it = iterators_.at(op.operand(0));
+    if (!it.reads && !it.manual)
+      w.bulk(ops::mem_bulk_store, it.buffer, it.array, w.cell(it, cell_low), w.cell(it, cell_high),
+             w.builder().cast(w.cell(it, cell_offset), type_i32), nullptr);
+    w.free(it.state);
+    w.free(it.buffer);
+  }
+
+  static Value* named(Value* v, const Value& like) {
+    v->set_name(like.name());
+    return v;
+  }
+
+  PassContext& context_;
+  bool changed_ = false;
+  std::map<const Value*, View> views_;
+  std::map<const Value*, Iterator> iterators_;
+  std::vector<Op*> opened_;
+};
+
+PassResult run(Module& module, PassContext& context) {
+  Lowering lowering(context);
+  for (Op& func : module.body())
+    if (func.num_regions() != 0) lowering.visit(func.body());
+  return PassResult::of(lowering.finish());
+}
+
+void verify_lowered(const Module& module, VerifyReport& report) {
+  walk(module, [&](Op& op) {
+    for (const auto& r : op.results())
+      if (r->type().kind == Kind::view || r->type().kind == Kind::iter)
+        report.fail(op, "a view or iterator is left");
+  });
+}
+
+void register_(Registry& registry) {
+  PropertyInfo lowered;
+  lowered.name = "lowered-adapters";
+  lowered.summary = "no view and no iterator is left";
+  lowered.verify = verify_lowered;
+  registry.add_property(std::move(lowered));
+
+  PassInfo info;
+  info.id = "lower-adapters";
+  info.summary = "Rewrites views and iterators into SRAMs, bulk transfers and pointers";
+  info.establishes = {"lowered-adapters"};
+  info.run = run;
+  registry.add_pass(std::move(info));
+}
+
+}  // namespace
+}  // namespace revet
+
+REVET_PLUGIN("lower-adapters", "Views and iterators as SRAMs and bulk transfers", revet::register_)
