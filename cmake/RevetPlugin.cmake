@@ -2,7 +2,8 @@
 #
 # Builds libNAME.so, a plugin for revet: flags, the sections `.revet.abi` and `.revet.provides`, and
 # the place where the host finds it. Used by this repository and, from the installed package, by
-# plugins outside it. With DIRECTORY it is built there and not installed.
+# plugins outside it. With DIRECTORY (default: the variable REVET_PLUGIN_DIRECTORY) it is built there
+# and not installed.
 set(REVET_PLUGIN_TEMPLATE_DIR ${CMAKE_CURRENT_LIST_DIR} CACHE INTERNAL "")
 
 function(revet_add_plugin name)
@@ -32,6 +33,9 @@ function(revet_add_plugin name)
     CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   if(TARGET revet_warnings)
     target_link_libraries(${name} PRIVATE revet_warnings)
+  endif()
+  if(NOT arg_DIRECTORY)
+    set(arg_DIRECTORY "${REVET_PLUGIN_DIRECTORY}")
   endif()
   if(arg_DIRECTORY)
     set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${arg_DIRECTORY})

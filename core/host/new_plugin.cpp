@@ -53,6 +53,12 @@ void new_plugin_command(const Command& command, const std::vector<std::string>& 
                 fmt::format("'{}' is no name for a plugin: lower-case letters, digits and single "
                             "'-', beginning with a letter, as in my-pass",
                             name));
+  // Targets that every CMake project has.
+  const std::vector<std::string> taken = {"all",  "clean",   "edit-cache", "help", "install",
+                                          "list", "package", "test",       "revet"};
+  if (std::find(taken.begin(), taken.end(), name) != taken.end())
+    throw Error(Exit::usage,
+                fmt::format("'{}' cannot be the name of a plugin: CMake needs it", name));
   const fs::path from = templates() / kind;
   if (!fs::is_directory(from))
     throw Error(Exit::usage, fmt::format("there are no templates in {}", from.string()));

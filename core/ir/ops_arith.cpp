@@ -97,8 +97,8 @@ const OpInfo arith_or =
 const OpInfo arith_xor =
     arith_op("arith.xor", "a ^ b", 2, same_type(Operands::integer_or_bool), "a, b");
 const OpInfo arith_shl =
-    arith_op("arith.shl", "a << (b mod width)", 2, same_type(Operands::integer), "a, b");
-const OpInfo arith_shr = arith_op("arith.shr", "a >> (b mod width), arithmetic if signed", 2,
+    arith_op("arith.shl", "a << (b mod 32)", 2, same_type(Operands::integer), "a, b");
+const OpInfo arith_shr = arith_op("arith.shr", "a >> (b mod 32), arithmetic if signed", 2,
                                   same_type(Operands::integer), "a, b");
 const OpInfo arith_min =
     arith_op("arith.min", "b < a ? b : a", 2, same_type(Operands::numeric), "a, b");
@@ -116,9 +116,9 @@ const OpInfo arith_abs =
 const OpInfo arith_popcount =
     arith_op("arith.popcount", "Number of one bits", 1, verify_count_bits, "a");
 const OpInfo arith_clz =
-    arith_op("arith.clz", "Leading zeros; the width for 0", 1, verify_count_bits, "a");
+    arith_op("arith.clz", "Leading zeros; 32 for 0", 1, verify_count_bits, "a");
 const OpInfo arith_ctz =
-    arith_op("arith.ctz", "Trailing zeros; the width for 0", 1, verify_count_bits, "a");
+    arith_op("arith.ctz", "Trailing zeros; 32 for 0", 1, verify_count_bits, "a");
 const OpInfo arith_cmp = arith_op("arith.cmp", "Compares", 2, verify_cmp, "a, b",
                                   {{"pred", AttrKind::string, true, "eq ne lt le gt ge"}});
 const OpInfo arith_select = arith_op("arith.select", "c ? a : b", 3, verify_select, "c, a, b");

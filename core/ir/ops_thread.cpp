@@ -44,7 +44,10 @@ void verify_func(const Op& op, VerifyReport& report) {
   if (!result) return;
   std::vector<Type> types;
   if (result->kind != Kind::none) types.push_back(*result);
-  expect_yield(op, op.body(), thread_return, types, report);
+  // At the cfg level a function has many blocks, and one of them returns.
+  for (const auto& block : op.region().blocks())
+    if (op.region().size() == 1 || (block->terminator() && block->terminator()->is(thread_return)))
+      expect_yield(op, *block, thread_return, types, report);
 }
 
 void verify_if(const Op& op, VerifyReport& report) {

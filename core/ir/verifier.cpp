@@ -102,14 +102,15 @@ class Verifier : public VerifyReport {
     if (l == Level::any) return;
     if (level_ == Level::any) level_ = l;
     const auto group = [](Level x) { return x == Level::placed ? Level::flow : x; };
-    // A function is the frame of the thread and of the cfg level.
-    if (group(l) != group(level_) && !op.is(ops::thread_func) && !level_reported_) {
+    // A function, with what ends it, is the frame of the thread and of the cfg level.
+    const bool frame = op.is(ops::thread_func) || op.is(ops::thread_return);
+    if (frame && level_ == l) level_ = Level::any;
+    if (group(l) != group(level_) && !frame && !level_reported_) {
       report(
           5, op,
           fmt::format("is of level {} in a module of level {}", level_name(l), level_name(level_)));
       level_reported_ = true;
     }
-    if (op.is(ops::thread_func)) level_ = Level::any;
   }
 
   bool blocks(const Op& op) {

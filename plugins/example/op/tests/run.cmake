@@ -1,6 +1,7 @@
 # Runs the command on line 1 of TEST, `// RUN: revet ..`, with the plugin. What it says must be the
 # text of TEST.expected: exit status, stderr (each line after "! "), stdout. %s is the file's name.
 # With REVET_BLESS=1 in the environment TEST.expected is written instead: read the difference.
+cmake_minimum_required(VERSION 3.25)
 get_filename_component(folder ${TEST} DIRECTORY)
 get_filename_component(file ${TEST} NAME)
 file(STRINGS ${TEST} line LIMIT_COUNT 1)
