@@ -1,0 +1,542 @@
+/// Maps basic blocks to a graph of streaming-tensor nodes (Section V, "mapping CFGs to dataflow").
+///
+/// Before:                                      After:
+///   ^bb0(%n):                                    %n = flow.source() {arg = "n"}
+///     cfg.foreach_enter(0, %n, 1)[^bb1, ^bb2]    %i = flow.counter(%zero, %n, %one)
+///   ^bb1(%i):                                    %v = flow.dram_store(%a, %i, %i, %void)
+///     mem.dram_store(%a, %i, %i)                 %w = flow.reduce(%v) {op = "void"}
+///     cfg.reduce()                               flow.sink(%w)
+///   ^bb2: thread.return()
+///
+/// Algorithm: blocks are written behind those that lead to them. What a block needs arrives as a
+/// bundle of streams: its arguments, the values of other blocks that are live in it, and one void
+/// per class of memory and for the thread itself. Two edges meet in a merge, at a loop header in a
+/// forward-backward merge whose back side is connected when the back edge is reached. In a block,
+/// element-wise ops between memory operations form contexts, a memory operation is a node of its
+/// own, ordered behind the class's last void. A branch filters, leaving a loop strips, a foreach
+/// counts and broadcasts to its children and reduces what they yield, a fork counts, broadcasts and
+/// flattens, an exit is a filter that passes nothing. Linear but for the liveness analysis.
+///
+/// Why here: between `structure-to-cfg` and the passes that fit the graph to a machine.
+///
+/// Does not handle: values of enclosing threads past the child's first block other than in its
+/// bundles (they could be broadcast where they are needed).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "blocks.hpp"
+#include "revet/abi.hpp"
+#include "revet/builder.hpp"
+#include "revet/plugin.hpp"
+
+namespace revet {
+namespace {
+
+Type element_of(const Value* v) {
+  const Type t = v->type();
+  return t.kind == Kind::sram ? Type{Kind::ptr} : t;
+}
+
+/// What arrives at a block: its arguments, then its live values, then the voids.
+using Bundle = std::vector<Value*>;
+
+class Mapping {
+ public:
+  Mapping(Module& module, Op& func, PassContext& context)
+      : module_(module), func_(func), blocks_(func), context_(context) {}
+
+  void run() {
+    AttrMap attrs = {{"sym", *func_.attr("sym")}, {"args", *func_.attr("args")}};
+    Attr::Array types;
+    for (const auto& arg : func_.body().args()) types.emplace_back(arg->type());
+    attrs.emplace("types", Attr(std::move(types)));
+    Op* graph = module_.body().insert(
+        Op::create(ops::flow_graph, func_.loc(), {}, {}, std::move(attrs), 1));
+    graph_ = &graph->region().add_block();
+    b_ = Builder(*graph_);
+    b_.set_loc(func_.loc());
+    start();
+    // Every block is complete when its last forward edge has arrived.
+    while (!ready_.empty()) {
+      Block* block = ready_.back();
+      ready_.pop_back();
+      write(*block);
+    }
+    finish();
+  }
+
+ private:
+  struct Arriving {
+    std::vector<Bundle> edges;
+    Bundle behind_foreach;  ///< live values that pass a foreach by
+    bool has_behind = false;
+    Op* header = nullptr;  ///< the fb_merge
+  };
+  /// What a block knows while it is written.
+  struct State {
+    std::map<const Value*, Value*> streams;
+    std::vector<Value*> voids;  ///< per class, then the thread's
+    unsigned depth = 1;
+  };
+
+  // --- edges ---
+
+  void start() {
+    const Attr::Array& names = *func_.attr("args")->as_array();
+    Bundle first;
+    const Block& entry = func_.body();
+    for (unsigned i = 0; i < entry.num_args(); ++i)
+      first.push_back(
+          node(ops::flow_source, {}, {stream_of(entry.arg(i)->type(), 1)}, {{"arg", names[i]}})
+              ->result());
+    Value* const go = node(ops::flow_source, {}, {stream_of(type_void, 1)})->result();
+    for (unsigned i = 0; i <= blocks_.classes(); ++i) first.push_back(go);
+    arriving_[&entry].edges.push_back(std::move(first));
+    ready_.push_back(const_cast<Block*>(&entry));
+  }
+
+  /// A forward edge; the block is ready when it was the last.
+  void arrive(Block& to, Bundle bundle) {
+    Arriving& a = arriving_[&to];
+    a.edges.push_back(std::move(bundle));
+    if (a.edges.size() == blocks_.of(to).edges) ready_.push_back(&to);
+  }
+
+  void arrive_back(Block& header, const Bundle& bundle) {
+    Op* merge = arriving_[&header].header;
+    for (Value* v : bundle) merge->add_operand(v);
+  }
+
+  /// The bundle for an edge: given arguments, live values of the target, voids.
+  Bundle bundle_for(const State& s, const Block& to, std::span<Value* const> args) {
+    Bundle out;
+    for (const Value* v : args) out.push_back(s.streams.at(v));
+    for (const Value* v : blocks_.of(to).live) out.push_back(s.streams.at(v));
+    out.insert(out.end(), s.voids.begin(), s.voids.end());
+    return out;
+  }
+
+  // --- nodes ---
+
+  Op* node(const OpInfo& info, std::span<Value* const> operands, std::vector<Type> results,
+           AttrMap attrs = {}, unsigned regions = 0) {
+    if (replicate_) attrs.emplace("replicate", *replicate_);
+    return b_.create(info, operands, results, std::move(attrs), regions);
+  }
+  Op* node(const OpInfo& info, std::initializer_list<Value*> operands, std::vector<Type> results,
+           AttrMap attrs = {}) {
+    return node(info, std::span<Value* const>(operands.begin(), operands.size()),
+                std::move(results), std::move(attrs));
+  }
+
+  static std::vector<Type> types_at(std::span<Value* const> like, unsigned depth) {
+    std::vector<Type> out;
+    for (const Value* v : like) out.push_back(stream_of({v->type().element}, depth));
+    return out;
+  }
+  static Bundle results_of(const Op& op) {
+    Bundle out;
+    for (const auto& r : op.results()) out.push_back(r.get());
+    return out;
+  }
+  static void name_like(const Bundle& made, const Bundle& like) {
+    for (std::size_t i = 0; i < made.size(); ++i) made[i]->set_name(like[i]->name());
+  }
+
+  /// A node that gives each stream of a bundle at another depth: flatten, strip.
+  Bundle lowered(const OpInfo& info, const Bundle& bundle) {
+    const unsigned depth = bundle[0]->type().size - 1;
+    Bundle out = results_of(*node(info, std::span<Value* const>(bundle), types_at(bundle, depth)));
+    name_like(out, bundle);
+    return out;
+  }
+
+  Bundle filtered(Value* predicate, bool polarity, const Bundle& bundle) {
+    Bundle operands = {predicate};
+    operands.insert(operands.end(), bundle.begin(), bundle.end());
+    Bundle out =
+        results_of(*node(ops::flow_filter, std::span<Value* const>(operands),
+                         types_at(bundle, bundle[0]->type().size), {{"polarity", polarity}}));
+    name_like(out, bundle);
+    return out;
+  }
+
+  Bundle broadcast(const Bundle& values, Value* structure) {
+    Bundle operands = values;
+    operands.push_back(structure);
+    Bundle out = results_of(*node(ops::flow_broadcast, std::span<Value* const>(operands),
+                                  types_at(values, structure->type().size), {{"levels", 1}}));
+    name_like(out, values);
+    return out;
+  }
+
+  /// Constants as streams with the structure of the thread's void.
+  Bundle constants(const State& s, const std::vector<std::pair<Type, std::int64_t>>& values) {
+    std::vector<Type> types;
+    for (const auto& [t, v] : values) types.push_back(stream_of(t, s.depth));
+    Value* const go = s.voids.back();
+    Op* context = node(ops::flow_context, std::span<Value* const>(&go, 1), std::move(types), {}, 1);
+    Block& body = context->region().add_block();
+    body.add_arg(type_void);
+    Builder inner(body);
+    inner.set_loc(b_.loc());
+    std::vector<Value*> results;
+    for (const auto& [t, v] : values)
+      results.push_back(t.kind == Kind::ptr ? pointer_constant(inner) : inner.constant(t, v));
+    inner.create(ops::flow_yield, results);
+    return results_of(*context);
+  }
+  /// Stands for a pointer on an edge that no data takes.
+  static Value* pointer_constant(Builder& b) {
+    return b.create(ops::arith_constant, {}, {{Kind::ptr}}, {{"value", 0}})->result();
+  }
+
+  // --- blocks ---
+
+  void write(Block& block) {
+    const BlockInfo& info = blocks_.of(block);
+    Arriving& a = arriving_[&block];
+    b_.set_loc(block.first()->loc());
+    replicate_ = block.last()->attr("replicate");
+    State s;
+    s.depth = info.depth;
+    Bundle bundle = a.edges[0];
+    if (info.is_header) {
+      a.header =
+          node(ops::flow_fb_merge, std::span<Value* const>(bundle), types_at(bundle, info.depth));
+      name_like(results_of(*a.header), bundle);
+      bundle = results_of(*a.header);
+    } else if (a.edges.size() == 2) {
+      Bundle operands = bundle;
+      operands.insert(operands.end(), a.edges[1].begin(), a.edges[1].end());
+      const Bundle merged = results_of(
+          *node(ops::flow_merge, std::span<Value* const>(operands), types_at(bundle, info.depth)));
+      name_like(merged, bundle);
+      bundle = merged;
+    }
+    std::size_t k = 0;
+    for (const auto& arg : block.args()) define(s, arg.get(), bundle[k++]);
+    for (const Value* v : info.live) define(s, v, bundle[k++]);
+    s.voids.assign(bundle.begin() + static_cast<std::ptrdiff_t>(k), bundle.end());
+
+    std::vector<Op*> pending;
+    for (Op& op : block) {
+      b_.set_loc(op.loc());
+      if (op.info().terminator) break;
+      if (is_memory(op)) {
+        flush(s, pending);
+        memory(s, op);
+      } else {
+        pending.push_back(&op);
+      }
+    }
+    flush(s, pending);
+    b_.set_loc(block.last()->loc());
+    end(s, *block.last());
+  }
+
+  static void define(State& s, const Value* v, Value* stream) {
+    s.streams[v] = stream;
+    if (stream->name().empty()) stream->set_name(v->name());
+  }
+
+  static bool is_memory(const Op& op) {
+    return op.name().starts_with("mem.") && !op.is(ops::mem_dram_size);
+  }
+
+  /// Makes one context of element-wise ops; what nobody outside them uses stays inside.
+  void flush(State& s, std::vector<Op*>& pending) {
+    if (pending.empty()) return;
+    const auto inside = [&](const Op* op) {
+      return std::find(pending.begin(), pending.end(), op) != pending.end();
+    };
+    Bundle inputs;
+    std::vector<const Value*> input_values;
+    std::vector<const Value*> outputs;
+    for (const Op* op : pending) {
+      for (const Value* v : op->operands()) {
+        if (v->type().kind == Kind::dram || (v->def() && inside(v->def()))) continue;
+        if (std::find(input_values.begin(), input_values.end(), v) != input_values.end()) continue;
+        input_values.push_back(v);
+        inputs.push_back(s.streams.at(v));
+      }
+      for (const auto& r : op->results()) {
+        const auto uses = r->uses();
+        if (std::any_of(uses.begin(), uses.end(), [&](const Use& u) { return !inside(u.op); }))
+          outputs.push_back(r.get());
+      }
+    }
+    if (outputs.empty()) {
+      pending.clear();
+      return;
+    }
+    if (inputs.empty()) inputs.push_back(s.voids.back());
+    std::vector<Type> types;
+    for (const Value* v : outputs) types.push_back(stream_of(v->type(), s.depth));
+    b_.set_loc(pending.front()->loc());
+    Op* context = node(ops::flow_context, std::span<Value* const>(inputs), std::move(types), {}, 1);
+    Block& body = context->region().add_block();
+    Cloning cloning;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      Value* arg = body.add_arg({inputs[i]->type().element}, inputs[i]->name());
+      if (i < input_values.size()) cloning.values[input_values[i]] = arg;
+    }
+    for (const Op* op : pending) body.insert(clone_op(*op, cloning));
+    std::vector<Value*> results;
+    for (const Value* v : outputs) results.push_back(cloning.map(const_cast<Value*>(v)));
+    Builder inner(body);
+    inner.set_loc(pending.back()->loc());
+    inner.create(ops::flow_yield, results);
+    for (unsigned i = 0; i < context->num_results(); ++i) {
+      context->result(i)->set_name(outputs[i]->name());
+      s.streams[outputs[i]] = context->result(i);
+    }
+    pending.clear();
+  }
+
+  /// The on-chip memory that an alloc gets its buffers from.
+  Value* sram_of_alloc(const Op& alloc) {
+    Value*& memory = srams_[&alloc];
+    if (memory) return memory;
+    AttrMap attrs;
+    for (const char* name : {"name", "threads"})
+      if (const Attr* a = alloc.attr(name)) attrs.emplace(name, *a);
+    memory = b_.create(ops::flow_sram, {}, {alloc.result()->type()}, std::move(attrs))->result();
+    memory->set_name(alloc.result()->name());
+    return memory;
+  }
+
+  void memory(State& s, Op& op) {
+    using namespace ops;
+    context_.count("memory nodes");
+    std::vector<int> classes;
+    const auto ordered_by = [&](const Value* m) {
+      if (const int c = blocks_.memory_class(m); c >= 0) classes.push_back(c);
+    };
+    if (op.is(mem_sram_alloc)) {
+      Value* const sram = sram_of_alloc(op);
+      Value*& last = s.voids[static_cast<std::size_t>(blocks_.memory_class(op.result()))];
+      Op* made = node(flow_alloc, {sram, last},
+                      {stream_of({Kind::ptr}, s.depth), stream_of(type_void, s.depth)});
+      define(s, op.result(), made->result(0));
+      last = made->result(1);
+      return;
+    }
+    Bundle operands;
+    const bool bulk = op.is(mem_bulk_load) || op.is(mem_bulk_store);
+    unsigned next = 1;
+    const Value* const m = op.operand(0);
+    if (m->type().kind == Kind::sram) {
+      operands.push_back(sram_of_alloc(*m->def()));
+      if (bulk) operands.push_back(op.operand(next++));
+      operands.push_back(s.streams.at(m));
+    } else {
+      operands.push_back(op.operand(0));
+    }
+    ordered_by(m);
+    if (bulk) ordered_by(op.operand(1));
+    const unsigned fixed = op.num_operands() - (op.flag("predicated") ? 1 : 0);
+    for (; next < fixed; ++next) operands.push_back(s.streams.at(op.operand(next)));
+    // A void that orders nothing would only cost a link, but a thread that has just begun must not
+    // overtake its parent: the class's void is its parent's last.
+    for (const int c : classes) operands.push_back(s.voids[static_cast<std::size_t>(c)]);
+    if (const Value* p = predicate(op)) operands.push_back(s.streams.at(p));
+
+    AttrMap attrs;
+    if (!classes.empty()) attrs.emplace("ordered", static_cast<std::int64_t>(classes.size()));
+    if (op.flag("predicated")) attrs.emplace("predicated", true);
+    const OpInfo* info = nullptr;
+    const bool on_chip = m->type().kind == Kind::sram;
+    if (bulk) {
+      info = op.is(mem_bulk_load) ? &flow_bulk_load : &flow_bulk_store;
+    } else if (op.is(mem_sram_free)) {
+      info = &flow_free;
+    } else if (op.has_attr("op")) {
+      const bool cas = op.str_attr("op") == "cas";
+      info = on_chip ? (cas ? &flow_sram_cas : &flow_sram_atomic)
+                     : (cas ? &flow_dram_cas : &flow_dram_atomic);
+      if (!cas) attrs.emplace("op", *op.attr("op"));
+    } else if (op.num_results() != 0) {
+      info = on_chip ? &flow_sram_load : &flow_dram_load;
+    } else {
+      info = on_chip ? &flow_sram_store : &flow_dram_store;
+    }
+    std::vector<Type> types;
+    if (op.num_results() != 0) types.push_back(stream_of(op.result()->type(), s.depth));
+    types.push_back(stream_of(type_void, s.depth));
+    Op* made = node(*info, std::span<Value* const>(operands), std::move(types), std::move(attrs));
+    if (op.num_results() != 0) define(s, op.result(), made->result(0));
+    for (const int c : classes)
+      s.voids[static_cast<std::size_t>(c)] = made->result(made->num_results() - 1);
+  }
+
+  // --- terminators ---
+
+  void end(State& s, const Op& t) {
+    using namespace ops;
+    if (t.is(cfg_br)) {
+      arrive(*t.successor(0), bundle_for(s, *t.successor(0), t.successor_args(0)));
+    } else if (t.is(cfg_loop_br)) {
+      const Bundle bundle = bundle_for(s, *t.successor(0), t.successor_args(0));
+      if (t.flag("back"))
+        arrive_back(*t.successor(0), bundle);
+      else
+        arrive(*t.successor(0), bundle);
+    } else if (t.is(cfg_cond_br)) {
+      for (unsigned i = 0; i < 2; ++i) {
+        Block& to = *t.successor(i);
+        arrive(to, filtered(s.streams.at(t.operand(0)), i == 0,
+                            bundle_for(s, to, t.successor_args(i))));
+      }
+    } else if (t.is(cfg_loop_exit)) {
+      Bundle bundle = bundle_for(s, *t.successor(0), t.successor_args(0));
+      for (std::int64_t i = 0; i < t.int_attr("loops"); ++i) bundle = lowered(flow_strip, bundle);
+      arrive(*t.successor(0), std::move(bundle));
+    } else if (t.is(cfg_exit)) {
+      exit(s, t);
+    } else if (t.is(cfg_foreach_enter)) {
+      enter(s, t);
+    } else if (t.is(cfg_reduce)) {
+      reduce(s, t);
+    } else if (t.is(cfg_fork)) {
+      fork(s, t);
+    } else if (t.is(thread_return)) {
+      Value* last = s.voids[0];
+      if (s.voids.size() > 1)
+        last =
+            node(flow_void_join, std::span<Value* const>(s.voids), {stream_of(type_void, s.depth)})
+                ->result();
+      node(flow_sink, {last}, {});
+    }
+  }
+
+  /// Only barriers pass, behind the thread's last voids; the values are of the right types only.
+  void exit(State& s, const Op& t) {
+    Block& to = *t.successor(0);
+    std::vector<std::pair<Type, std::int64_t>> wanted = {{type_i1, 0}};
+    for (const auto& arg : to.args()) wanted.emplace_back(element_of(arg.get()), 0);
+    for (const Value* v : blocks_.of(to).live) wanted.emplace_back(element_of(v), 0);
+    const Bundle made = constants(s, wanted);
+    Bundle bundle(made.begin() + 1, made.end());
+    bundle.insert(bundle.end(), s.voids.begin(), s.voids.end());
+    bundle = filtered(made[0], true, bundle);
+    for (std::int64_t i = 0; i < t.int_attr("loops"); ++i)
+      bundle = lowered(ops::flow_strip, bundle);
+    arrive(to, std::move(bundle));
+  }
+
+  void enter(State& s, const Op& t) {
+    Block& body = *t.successor(0);
+    Block& after = *t.successor(1);
+    const Type index = t.operand(0)->type();
+    Op* counter =
+        node(ops::flow_counter,
+             {s.streams.at(t.operand(0)), s.streams.at(t.operand(1)), s.streams.at(t.operand(2))},
+             {stream_of(index, s.depth + 1)});
+    const Bundle down = broadcast(bundle_for(s, body, {}), counter->result());
+    Bundle bundle = {counter->result()};
+    bundle.insert(bundle.end(), down.begin(), down.end());
+    for (const Value* v : blocks_.of(after).live)
+      arriving_[&after].behind_foreach.push_back(s.streams.at(v));
+    enters_.push_back(&t);
+    arrive(body, std::move(bundle));
+  }
+
+  void reduce(State& s, const Op& t) {
+    // Blocks are written depth first, so the foreach that ends is the one whose children these are.
+    const Op& enter = foreach_of(*t.block());
+    Block& after = *enter.successor(1);
+    Bundle bundle;
+    const Attr::Array& operators = *t.attr("reduce")->as_array();
+    for (unsigned i = 0; i < t.num_operands(); ++i)
+      bundle.push_back(node(ops::flow_reduce, {s.streams.at(t.operand(i))},
+                            {stream_of(t.operand(i)->type(), s.depth - 1)}, {{"op", operators[i]}})
+                           ->result());
+    const Bundle& behind = arriving_[&after].behind_foreach;
+    bundle.insert(bundle.end(), behind.begin(), behind.end());
+    for (Value* v : s.voids)
+      bundle.push_back(
+          node(ops::flow_reduce, {v}, {stream_of(type_void, s.depth - 1)}, {{"op", "void"}})
+              ->result());
+    arrive(after, std::move(bundle));
+  }
+
+  void fork(State& s, const Op& t) {
+    Block& to = *t.successor(0);
+    const Type index = t.operand(0)->type();
+    const Bundle range = constants(s, {{index, 0}, {index, 1}});
+    Op* counter = node(ops::flow_counter, {range[0], s.streams.at(t.operand(0)), range[1]},
+                       {stream_of(index, s.depth + 1)}, {{"fork", true}});
+    const Bundle copies = broadcast(bundle_for(s, to, t.successor_args(0)), counter->result());
+    // The index is the block's first argument, the others follow.
+    Bundle bundle = {counter->result()};
+    bundle.insert(bundle.end(), copies.begin(), copies.end());
+    arrive(to, lowered(ops::flow_flatten, bundle));
+  }
+
+  /// The foreach whose children a block belongs to.
+  const Op& foreach_of(const Block& block) {
+    const auto found = owner_.find(&block);
+    if (found != owner_.end()) return *found->second;
+    // Follow the forward edges from every entry once.
+    for (const auto& b : func_.region().blocks()) {
+      const Op& t = *b->last();
+      if (!t.is(ops::cfg_foreach_enter)) continue;
+      std::vector<const Block*> todo = {t.successor(0)};
+      std::set<const Block*> seen = {t.successor(0)};
+      while (!todo.empty()) {
+        const Block* at = todo.back();
+        todo.pop_back();
+        const Op& last = *at->last();
+        if (last.is(ops::cfg_reduce)) owner_[at] = &t;
+        // Children of children end in a reduce of their own: go on behind them.
+        for (unsigned i = last.is(ops::cfg_foreach_enter) ? 1 : 0; i < last.num_successors(); ++i)
+          if (seen.insert(last.successor(i)).second) todo.push_back(last.successor(i));
+      }
+    }
+    return *owner_.at(&block);
+  }
+
+  void finish() {
+    for (Op *op = module_.body().first(), *next; op; op = next) {
+      next = op->next();
+      if (op->is(ops::thread_func)) op->erase();
+    }
+  }
+
+  Module& module_;
+  Op& func_;
+  Blocks blocks_;
+  PassContext& context_;
+  Block* graph_ = nullptr;
+  Builder b_;
+  const Attr* replicate_ = nullptr;
+  std::map<const Block*, Arriving> arriving_;
+  std::map<const Op*, Value*> srams_;
+  std::map<const Block*, const Op*> owner_;
+  std::vector<const Op*> enters_;
+  std::vector<Block*> ready_;
+};
+
+PassResult run(Module& module, PassContext& context) {
+  Op* main = module.find_func("main");
+  if (!main) return PassResult::failure("there is no main");
+  Mapping(module, *main, context).run();
+  return PassResult::of(true);
+}
+
+void register_(Registry& registry) {
+  PassInfo info;
+  info.id = "cfg-to-flow";
+  info.summary = "Basic blocks as a graph of streaming-tensor nodes";
+  info.input = Level::cfg;
+  info.output = Level::flow;
+  info.run = run;
+  registry.add_pass(std::move(info));
+}
+
+}  // namespace
+}  // namespace revet
+
+REVET_PLUGIN("cfg-to-flow", "Basic blocks as a streaming graph", revet::register_)
