@@ -12,8 +12,8 @@ The program's first lines say what it needs, each a comment:
     // tolerance: 1e-6            for float arrays
     // racy                       outputs depend on the order of threads: only run, do not compare
 
-Runs: interp in three thread orders; interp on the IR after every prefix of PASSES; openmp without
-and with bounds-check.
+Runs: interp in three thread orders; interp on the IR after every prefix of PASSES; vrda-untimed in
+three schedules, one with links of one token; openmp without and with bounds-check.
 """
 import argparse
 import ast
@@ -110,19 +110,23 @@ def check(revet, program, folder, only):
             ("interp --seed 1", [source, "-p", "interp", "--seed", "1", "--races", "off"]),
             ("interp --seed 2", [source, "-p", "interp", "--seed", "2", "--races", "off"]),
             *optimised,
+            ("vrda-untimed", [source, "-p", "vrda-untimed"]),
+            ("vrda-untimed --seed 2", [source, "-p", "vrda-untimed", "--seed", "2", "--memory-queue", "0"]),
+            ("vrda-untimed depth 1", [source, "-p", "vrda-untimed", "--seed", "3", "--channel-depth", "1"]),
             ("openmp checked", [source, "-p", "openmp", "--enable", "bounds-check"])]
     if program.error is None:
         runs.append(("openmp", [source, "-p", "openmp"]))
 
     first = None
     for name, words in runs:
-        if not name.startswith(only):
+        if not name.startswith(tuple(only.split(","))):
             continue
         out = folder / name.replace(" ", "_")
         code, err = execute(revet, ["run", *words, "--data", str(data), "--out", str(out)])
         if program.error is not None:
             # Without its adapters a program names the buffers that they became.
-            text = "" if "lower-adapters" in name or "#2" in name else program.error
+            lowered = "lower-adapters" in name or "#2" in name or name.startswith("vrda")
+            text = "" if lowered else program.error
             if code != 1 or text not in err:
                 raise Failure(f"{name}: expected exit 1 and '{program.error}', got exit {code}\n{err}")
             continue
@@ -159,7 +163,7 @@ def compare(run, other, array, got, want, tolerance):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--revet", required=True)
-    parser.add_argument("--only", default="", help="run only targets whose name starts so")
+    parser.add_argument("--only", default="", help="run only targets whose name starts so, or so (separated by commas)")
     parser.add_argument("files", nargs="+", type=pathlib.Path)
     arguments = parser.parse_args()
     revet = os.path.abspath(arguments.revet)

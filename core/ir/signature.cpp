@@ -7,13 +7,31 @@
 
 namespace revet {
 
+namespace {
+
+/// main, a function or a graph.
+const Op& main_of(const Module& module) {
+  for (Op& op : module.body())
+    if ((op.is(ops::thread_func) || op.is(ops::flow_graph)) && op.str_attr("sym") == "main")
+      return op;
+  throw Error(Exit::program, "the program has no function 'main'");
+}
+
+std::vector<Param> params_of(const Op& main) {
+  std::vector<Param> out;
+  const Attr::Array& names = *main.attr("args")->as_array();
+  const Attr* types = main.attr("types");
+  for (unsigned i = 0; i < names.size(); ++i)
+    out.push_back({*names[i].as_string(), types ? *(*types->as_array())[i].as_type()
+                                                : main.body().arg(i)->type()});
+  return out;
+}
+
+}  // namespace
+
 Signature signature_of(const Module& module) {
   Signature out;
-  const Op* main = module.find_func("main");
-  if (!main) throw Error(Exit::program, "the program has no function 'main'");
-  const Attr::Array& names = *main->attr("args")->as_array();
-  for (unsigned i = 0; i < main->body().num_args(); ++i)
-    out.params.push_back({*names[i].as_string(), main->body().arg(i)->type()});
+  out.params = params_of(main_of(module));
   for (Op& op : module.body()) {
     if (!op.is(ops::mem_dram)) continue;
     out.arrays.push_back({op.str_attr("sym"), op.result()->type().element_type(), op.result(),

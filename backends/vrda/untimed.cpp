@@ -1,0 +1,83 @@
+#include "untimed.hpp"
+
+#include <fmt/format.h>
+
+#include "load.hpp"
+#include "revet/sim/engine.hpp"
+#include "support/files.hpp"
+
+namespace revet::vrda {
+namespace {
+
+RunResult run(const Module& module, Launch& launch, BackendContext& context) {
+  const std::vector<sim::HostArray> arrays = sim::bind(launch);
+  const sim::Graph graph = load(module, launch);
+  sim::RunOptions options;
+  options.seed = static_cast<std::uint64_t>(context.options.integer("seed"));
+  const std::int64_t depth = context.options.integer("channel-depth");
+  options.min_depth = depth == 0 ? 1 : static_cast<std::uint32_t>(depth);
+  options.max_depth = depth == 0 ? 4 : static_cast<std::uint32_t>(depth);
+  options.memory_queue = static_cast<std::uint32_t>(context.options.integer("memory-queue"));
+  options.max_firings = static_cast<std::uint64_t>(context.options.integer("max-firings"));
+  const std::string& file = context.options.text("trace-tokens");
+  sim::Trace trace(graph);
+  if (!file.empty()) options.trace = &trace;
+
+  RunResult out;
+  for (unsigned rep = 0; rep < context.reps; ++rep) {
+    if (rep != 0) launch.restore();
+    const sim::Result result = sim::run(graph, arrays, options);
+    options.trace = nullptr;
+    if (result.outcome != sim::Outcome::finished) throw Error(Exit::unfinished, result.diagnosis);
+    out.threads = result.threads;
+    out.extra["firings"] = std::to_string(result.firings);
+  }
+  if (!file.empty()) write_file(file, trace.text(graph, sim::Trace::Form::link));
+  return out;
+}
+
+}  // namespace
+
+BackendInfo untimed_backend() {
+  BackendInfo info;
+  info.name = "vrda-untimed";
+  info.summary = "Runs the streaming graph in random order, without time";
+  info.input = Level::flow;
+  info.options = {
+      {.name = "seed",
+       .type = OptionType::integer,
+       .fallback = "1",
+       .help = "of the order in which units act",
+       .min = 0,
+       .flag = true},
+      {.name = "channel-depth",
+       .type = OptionType::integer,
+       .fallback = "0",
+       .help = "tokens that a link holds; 0: drawn from 1 to 4 for each",
+       .min = 0,
+       .max = 1000000,
+       .flag = true},
+      {.name = "memory-queue",
+       .type = OptionType::integer,
+       .fallback = "4",
+       .help = "requests that a memory node keeps open and performs in random order",
+       .min = 0,
+       .max = 1024,
+       .flag = true},
+      {.name = "max-firings",
+       .type = OptionType::integer,
+       .fallback = "0",
+       .help = "give up after so many firings; 0: never",
+       .min = 0,
+       .flag = true},
+      {.name = "trace-tokens",
+       .type = OptionType::text,
+       .fallback = "",
+       .help = "file for the tokens of every link",
+       .flag = true},
+  };
+  info.run = run;
+  return info;
+}
+
+}  // namespace revet::vrda
