@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "revet/diagnostics.hpp"
+#include "revet/launch.hpp"
 
 extern char** environ;
 
@@ -66,10 +67,12 @@ class TemporaryFolder {
   explicit TemporaryFolder(const fs::path& parent) {
     std::string name = (parent / "revet-XXXXXX").string();
     if (mkdtemp(name.data()) != nullptr) path = name;
+    remove_if_interrupted(path);
   }
   ~TemporaryFolder() {
     std::error_code ignored;
     if (!path.empty() && !kept) fs::remove_all(path, ignored);
+    remove_if_interrupted("");
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;

@@ -11,6 +11,12 @@ namespace revet::openmp {
 
 using namespace ops;
 
+std::string in_comment(std::string name) {
+  for (char& c : name)
+    if (static_cast<unsigned char>(c) < 0x20 || c == '*') c = '?';
+  return name;
+}
+
 std::string interface_name(const std::string& program) {
   std::string name;
   for (const char c : program) {
@@ -205,9 +211,10 @@ std::vector<EmittedFile> emit(const Module& original, BackendContext& context) {
   const std::string header = context.header.empty() ? name + ".h" : context.header;
   std::string source;
   if (main.loc().known())
-    source = " from " + std::filesystem::path(file_name(main.loc().file)).filename().string();
-  std::string text = "// The program '" + context.program + "', emitted by revet for OpenMP" +
-                     source + ".\n" + "#include \"" + header +
+    source = " from " +
+             in_comment(std::filesystem::path(file_name(main.loc().file)).filename().string());
+  std::string text = "// The program '" + in_comment(context.program) +
+                     "', emitted by revet for OpenMP" + source + ".\n" + "#include \"" + header +
                      "\"\n\n#include <revet/runtime_ops.hpp>\n\n";
   if (!emitter.records().empty())
     text += "namespace {\n\n" + emitter.records() + "}  // namespace\n\n";
@@ -217,7 +224,7 @@ std::vector<EmittedFile> emit(const Module& original, BackendContext& context) {
   text += wrapped("int " + name + "_run(", parameters(name, emitter, signature, true), ") {\n");
   text += prologue(main, emitter, signature) + body.text() + "}\n";
   return {{".cpp", std::move(text)},
-          {".h", header_text(name, context.program, emitter, signature)}};
+          {".h", header_text(name, in_comment(context.program), emitter, signature)}};
 }
 
 }  // namespace revet::openmp

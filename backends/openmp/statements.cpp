@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "emitter.hpp"
+#include "openmp.hpp"
 
 namespace revet::openmp {
 
@@ -30,8 +31,8 @@ std::string Emitter::comment(const Op& op) {
   const Loc loc = op.loc();
   if (!loc.known() || loc.line == last_line_) return "";
   last_line_ = loc.line;
-  return "  // " + std::filesystem::path(file_name(loc.file)).filename().string() + ":" +
-         std::to_string(loc.line);
+  return "  // " + in_comment(std::filesystem::path(file_name(loc.file)).filename().string()) +
+         ":" + std::to_string(loc.line);
 }
 
 bool Emitter::ends(const Block& block) const { return block.terminator()->is(thread_exit); }

@@ -122,6 +122,8 @@ std::optional<Pipeline> pipeline_of_passes(const std::vector<std::string>& items
                       static_cast<std::uint32_t>(pair.size())};
         if (eq == std::string::npos)
           diagnostics.error(loc, "expected key=value");
+        else if (entry.settings.count(pair.substr(0, eq)) != 0)
+          diagnostics.error(loc, fmt::format("option '{}' is given twice", pair.substr(0, eq)));
         else
           entry.settings[pair.substr(0, eq)] = {pair.substr(eq + 1), loc, loc, std::nullopt};
         begin = end + 1;
@@ -157,10 +159,10 @@ fs::path find_pipeline(const std::string& name) {
   if (it != shipped.end()) return it->second;
   std::vector<std::string> known;
   for (const auto& [n, path] : shipped) known.push_back(n);
-  throw Error(
-      Exit::usage,
-      fmt::format("there is no shipped pipeline '{}'{}; a file needs a '/' or ends in .toml", name,
-                  did_you_mean(name, known)));
+  throw Error(Exit::usage,
+              fmt::format("there is no pipeline '{}' in this version{}; there are {}; a "
+                          "file needs a '/' or ends in .toml",
+                          name, did_you_mean(name, known), fmt::join(known, ", ")));
 }
 
 }  // namespace revet

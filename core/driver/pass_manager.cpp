@@ -74,7 +74,15 @@ void run_pipeline(Module& module, const Pipeline& pipeline, Plugins& plugins,
     reproducer.established = passes.established();
     reproducer.pipeline = print(pipeline, plugins);
   }
-  strategy.run();
+  try {
+    strategy.run();
+  } catch (const Error&) {
+    if (passes.failure()) {
+      write_reproducer(options.reproduce.always, *passes.failure(), options.reproduce, plugins);
+      diagnostics.note({}, replay_hint(options.reproduce.always));
+    }
+    throw;
+  }
   if (options.verify == VerifyWhen::ends) passes.verify_module("the pipeline");
   if (!strategy.stopped()) check_backend(pipeline, plugins, passes.established());
   report_passes(report, passes, options, diagnostics);

@@ -39,9 +39,17 @@ bool is_optional(const PassInfo& info) {
   return info.establishes.empty() && (info.output == Level::any || info.output == info.input);
 }
 
+/// An error of the run that a pass is the cause of.
+Error of_pass(const PassEntry& entry, std::string message) {
+  Error error(Exit::program, entry.loc, std::move(message));
+  error.diagnostic.pass = entry.id;
+  return error;
+}
+
 PassResult run_at_top_level(const PassInfo& info, Module& module, PassContext& context) {
   PassResult out = PassResult::of(false);
   bool some = false;
+  if (module.body().empty()) context.visit(0);
   std::vector<std::uint64_t> places;
   for (Op& op : module.body()) places.push_back(op.serial());
   for (const std::uint64_t serial : places) {
@@ -201,12 +209,17 @@ PassResult PassRunner::run(const PassEntry& entry, Op* place,
     reproducer.pipeline = rest();
   };
   try {
-    return checked_run(info, entry, place);
+    PassResult result = checked_run(info, entry, place);
+    if (result.outcome == PassResult::failed && !options_.reproduce.always.empty()) {
+      fill(result.reason.c_str());
+      failure_ = std::move(reproducer);
+    }
+    return result;
   } catch (const Error& e) {
     diagnostics_.pass.clear();
     if (!options_.reproduce.always.empty()) {
       fill(e.what());
-      write_reproducer(options_.reproduce.always, reproducer, options_.reproduce, plugins_);
+      failure_ = std::move(reproducer);
     }
     throw;
   } catch (const InternalError& e) {
@@ -233,8 +246,7 @@ PassResult PassRunner::checked_run(const PassInfo& info, const PassEntry& entry,
     report.visited = std::max<std::int64_t>(0, report.visited) + context.visited;
   for (const auto& [name, n] : context.statistics) report.statistics[name] += n;
   if (diagnostics_.error_count() > errors_before)
-    throw Error(Exit::program, entry.loc,
-                fmt::format("{} reported an error", pipeline_.describe(entry)));
+    throw of_pass(entry, fmt::format("{} reported an error", pipeline_.describe(entry)));
 
   const std::uint64_t hash_before = hash_;
   refresh();

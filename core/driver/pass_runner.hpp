@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "pass_manager.hpp"
+#include "reproducer.hpp"
 
 namespace revet {
 
@@ -36,6 +37,9 @@ class PassRunner {
   /// Runs the entry; `place` null is the whole module. `rest` gives the pipeline from this run on,
   /// for a reproducer.
   PassResult run(const PassEntry& entry, Op* place, const std::function<std::string()>& rest);
+
+  /// Of the last pass that failed or reported an error; see RunOptions::Reproduce::always.
+  const std::optional<Reproducer>& failure() const { return failure_; }
 
   Saved save() const;
   void restore(Saved saved);
@@ -79,6 +83,7 @@ class PassRunner {
   std::int64_t fuel_;
   std::int64_t changes_ = 0;
   std::string last_change_;
+  std::optional<Reproducer> failure_;
   unsigned dumps_ = 0;
 };
 

@@ -23,8 +23,9 @@ class Reader : private TomlNodes {
 
   std::optional<Pipeline> read(const fs::path& file) {
     pipeline_.file = file;
-    if (toml::table* top = parse(file, Loc{})) read_file(*top, file, true);
-    if (diagnostics().has_errors()) return std::nullopt;
+    toml::table* top = parse(file, Loc{});
+    if (!top) return std::nullopt;
+    read_file(*top, file, true);
     apply_parameter_overrides();
     if (names_.strategies.count("main") == 0)
       diagnostics().error({intern_file(file.string()), 1, 1, 1},
@@ -52,7 +53,10 @@ class Reader : private TomlNodes {
       tables_.push_back(std::make_unique<toml::table>(toml::parse(text, file.string())));
       return tables_.back().get();
     } catch (const toml::parse_error& e) {
-      diagnostics().error(loc_of(e.source()), std::string(e.description()));
+      std::string what(e.description());
+      if (!what.empty())
+        what[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(what[0])));
+      diagnostics().error(loc_of(e.source()), what);
       return nullptr;
     }
   }
@@ -107,7 +111,14 @@ class Reader : private TomlNodes {
     read_settings(node, "backend", pipeline_.backend_settings);
     const auto name = pipeline_.backend_settings.find("name");
     if (name == pipeline_.backend_settings.end()) {
-      diagnostics().error(loc_of(node), "[backend] needs a 'name'");
+      const toml::key* near = nullptr;
+      if (const toml::table* table = node.as_table())
+        for (auto&& [key, value] : *table)
+          if (!nearest_name(key.str(), {"name"}).empty()) near = &key;
+      if (near)
+        unknown(*near, {"name"}, "in [backend], which needs a 'name'");
+      else
+        diagnostics().error(loc_of(node), "[backend] needs a 'name'");
       return;
     }
     pipeline_.backend = name->second.value;

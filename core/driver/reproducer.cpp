@@ -49,6 +49,11 @@ void write_reproducer(const fs::path& directory, const Reproducer& r,
   write_file(directory / "reproducer.json", dump(j));
 }
 
+std::string replay_hint(const fs::path& directory) {
+  return fmt::format("reproducer: {}; to see it again: revet replay {}", directory.string(),
+                     directory.string());
+}
+
 std::string write_crash_reproducer(const Reproducer& r, const RunOptions::Reproduce& options,
                                    const Plugins& plugins) {
   constexpr unsigned most = 1000;
@@ -59,8 +64,7 @@ std::string write_crash_reproducer(const Reproducer& r, const RunOptions::Reprod
     for (unsigned n = 2; options.always.empty() && fs::exists(directory) && n < most; ++n)
       directory = options.directory / fmt::format("{}-{}", name, n);
     write_reproducer(directory, r, options, plugins);
-    return fmt::format("reproducer: {}; to see it again: revet replay {}", directory.string(),
-                       directory.string());
+    return replay_hint(directory);
   } catch (const std::exception& e) {
     return fmt::format("no reproducer: {}", e.what());
   }

@@ -21,6 +21,9 @@ struct Reproducer {
 void write_reproducer(const std::filesystem::path& directory, const Reproducer& reproducer,
                       const RunOptions::Reproduce& options, const Plugins& plugins);
 
+/// Where a reproducer is and how to replay it, for the user.
+std::string replay_hint(const std::filesystem::path& directory);
+
 /// Writes revet-crash-PASS (or -2, -3, ..) and gives a text for the user: where it is and how to
 /// replay it, or why it could not be written. Never throws.
 std::string write_crash_reproducer(const Reproducer& reproducer,

@@ -37,6 +37,9 @@ const std::vector<Verb>& verbs() {
   return list;
 }
 
+/// Entries that `main` may come to: strategies that name others twice grow as powers of two.
+constexpr std::size_t max_nodes = 100000;
+
 std::vector<std::string> verb_names() {
   std::vector<std::string> out = {"pass"};
   for (const Verb& v : verbs()) out.emplace_back(v.name);
@@ -45,11 +48,20 @@ std::vector<std::string> verb_names() {
 
 class Reader : private TomlNodes {
  public:
-  Reader(const PipelineNames& names, Pipeline& pipeline, Diagnostics& diagnostics)
-      : TomlNodes(diagnostics), names_(names), pipeline_(pipeline) {}
+  /// Without `expand_names`, `$name` is looked up but not put in place.
+  Reader(const PipelineNames& names, Pipeline& pipeline, Diagnostics& diagnostics,
+         bool expand_names)
+      : TomlNodes(diagnostics), names_(names), pipeline_(pipeline), expand_names_(expand_names) {}
 
   Strategy read(const toml::node& node, const std::string& path) {
     Strategy s = made(Strategy::sequence, node, path);
+    if (++nodes_ > max_nodes) {
+      // One error, however much more there would be.
+      if (nodes_ == max_nodes + 1)
+        diagnostics().error(s.loc,
+                            fmt::format("the strategies come to more than {} entries", max_nodes));
+      return s;
+    }
     if (const auto text = node.as_string()) {
       const std::string& name = text->get();
       if (name.starts_with('$')) return named(name.substr(1), node, path);
@@ -95,6 +107,7 @@ class Reader : private TomlNodes {
       diagnostics().error(nothing.loc, fmt::format("strategy '{}' contains itself", name));
       return nothing;
     }
+    if (!expand_names_) return nothing;
     active_.push_back(name);
     Strategy s = read(*it->second, fmt::format("{}${}", path, name));
     active_.pop_back();
@@ -132,6 +145,7 @@ class Reader : private TomlNodes {
       if (key.str() == "pass") continue;
       if (key.str() == "id") {
         if (const auto s = text(value, "id")) id = *s;
+        if (id.empty()) diagnostics().error(loc_of(value), "an id must not be empty");
       } else if (key.str() == "disabled") {
         if (!value.is_boolean()) wrong_type(value, "disabled", "true or false");
         disabled = value.value_or(false);
@@ -179,6 +193,8 @@ class Reader : private TomlNodes {
           wrong_type(body, fmt::format("'{}'", verb.name), "an array of strategies");
         else
           s.parts = read(body, here).parts;
+        if (verb.kind == Strategy::first_of && body.is_array() && body.as_array()->empty())
+          diagnostics().error(loc_of(body), "'first-of' needs at least one strategy");
         break;
       case Strategy::repeat:
       case Strategy::attempt:
@@ -324,6 +340,8 @@ class Reader : private TomlNodes {
 
   const PipelineNames& names_;
   Pipeline& pipeline_;
+  const bool expand_names_;
+  std::size_t nodes_ = 0;
   IdCounter ids_;
   std::vector<std::string> active_;  ///< strategies being expanded
 };
@@ -373,11 +391,11 @@ void substitute(Setting& s, const PipelineNames& names, Diagnostics& diagnostics
 }
 
 void read_main(const PipelineNames& names, Pipeline& pipeline, Diagnostics& diagnostics) {
-  pipeline.main =
-      Reader(names, pipeline, diagnostics).read(*names.strategies.find("main")->second, "main");
+  pipeline.main = Reader(names, pipeline, diagnostics, true)
+                      .read(*names.strategies.find("main")->second, "main");
   for (const auto& [name, node] : names.strategies) {
     Pipeline unused;
-    Reader(names, unused, diagnostics).read(*node, name);
+    Reader(names, unused, diagnostics, false).read(*node, name);
   }
 }
 

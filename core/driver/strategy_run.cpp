@@ -59,7 +59,10 @@ StrategyRunner::StrategyRunner(PassRunner& passes, const Pipeline& pipeline, Plu
 
 void StrategyRunner::run() {
   const Outcome outcome = run(pipeline_.main, 0);
-  if (outcome.failed()) throw Error(Exit::program, outcome.loc, outcome.reason);
+  if (!outcome.failed()) return;
+  Error error(Exit::program, outcome.loc, outcome.reason);
+  error.diagnostic.pass = outcome.pass;
+  throw error;
 }
 
 bool StrategyRunner::skips(const Strategy& s) const {
@@ -133,8 +136,10 @@ StrategyRunner::Outcome StrategyRunner::pass(const Strategy& s, Place place) {
     if (place != 0 && !op) return {PassResult::failed, "the place is gone"};
     PassResult r = passes_.run(entry, op, [&] { return rest_of_pipeline(entry, op); });
     out.result = r.outcome;
-    if (out.failed())
+    if (out.failed()) {
       out.reason = fmt::format("{} failed: {}", pipeline_.describe(entry), r.reason);
+      out.pass = entry.id;
+    }
   }
   if (stop_after_ == s.entry) stopped_ = true;
   return out;

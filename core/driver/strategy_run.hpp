@@ -20,7 +20,8 @@ class StrategyRunner {
   struct Outcome {
     PassResult::Outcome result = PassResult::unchanged;
     std::string reason = {};
-    Loc loc = {};  ///< of the strategy that failed
+    Loc loc = {};           ///< of the strategy that failed
+    std::string pass = {};  ///< id, where a pass is the reason
     bool failed() const { return result == PassResult::failed; }
     bool changed() const { return result == PassResult::changed; }
   };

@@ -213,13 +213,18 @@ void compile_command(const Command& command, const std::vector<std::string>& wor
                   fmt::format("pipeline '{}' has no backend that emits source", pipeline.name));
     if (emit == "dot") return answer_to(output, print_dot(*program.module));
     if (emit == "rir" || !can_emit) return answer_to(output, print(*program.module));
-    const fs::path path = output == "-" ? fs::path(program.name) : fs::path(output);
-    BackendContext context{pipeline.backend_options,
-                           session.diagnostics,
-                           program.name,
-                           path.stem().string() + ".h",
-                           1,
-                           common.verbose};
+    const fs::path path(output);
+    std::string header;
+    if (output != "-") {
+      header = path.stem().string() + ".h";
+      if (header.find_first_of("\"\\\n") != std::string::npos)
+        throw Error(Exit::usage,
+                    fmt::format("-o {}: a file name with a quote, a backslash or a line "
+                                "break cannot be included",
+                                output));
+    }
+    BackendContext context{
+        pipeline.backend_options, session.diagnostics, program.name, header, 1, common.verbose};
     std::vector<EmittedFile> files;
     session.run_backend(*program.module, pipeline,
                         [&](const BackendInfo& b) { files = b.emit(*program.module, context); });

@@ -66,17 +66,15 @@ void list_passes(Session& s, const std::string& name) {
     if (!p) unknown("pass", name, names);
     const std::string origin = s.plugins().origin("pass:" + name);
     if (s.common.json)
-      return answer(ordered_json{{"name", p->id},
-                                 {"summary", p->summary},
-                                 {"input", level_name(p->input)},
-                                 {"output", level_name(p->output)},
-                                 {"requires", p->requires_},
-                                 {"establishes", p->establishes},
-                                 {"invalidates", p->invalidates},
-                                 {"plugin", origin},
-                                 {"options", options_json(p->options)}}
-                        .dump(2) +
-                    "\n");
+      return answer(json_text(ordered_json{{"name", p->id},
+                                           {"summary", p->summary},
+                                           {"input", level_name(p->input)},
+                                           {"output", level_name(p->output)},
+                                           {"requires", p->requires_},
+                                           {"establishes", p->establishes},
+                                           {"invalidates", p->invalidates},
+                                           {"plugin", origin},
+                                           {"options", options_json(p->options)}}));
     return answer(fmt::format(
         "{}: {}\nLevel: {} -> {}\nRequires {}; establishes {}; invalidates {}.\nPlugin: {}\n{}",
         p->id, p->summary, level_name(p->input), level_name(p->output), join(p->requires_),
@@ -92,7 +90,7 @@ void list_passes(Session& s, const std::string& name) {
                  {"plugin", s.plugins().provider("pass:" + n)},
                  {"error", error}});
   }
-  answer(s.common.json ? j.dump(2) + "\n" : table(rows));
+  answer(s.common.json ? json_text(j) : table(rows));
 }
 
 void list_backends(Session& s, const std::string& name) {
@@ -102,16 +100,14 @@ void list_backends(Session& s, const std::string& name) {
     if (!b) unknown("backend", name, names);
     const std::string origin = s.plugins().origin("backend:" + name);
     if (s.common.json)
-      return answer(ordered_json{{"name", b->name},
-                                 {"summary", b->summary},
-                                 {"input", level_name(b->input)},
-                                 {"requires", b->requires_},
-                                 {"emits", static_cast<bool>(b->emit)},
-                                 {"runs", static_cast<bool>(b->run)},
-                                 {"plugin", origin},
-                                 {"options", options_json(b->options)}}
-                        .dump(2) +
-                    "\n");
+      return answer(json_text(ordered_json{{"name", b->name},
+                                           {"summary", b->summary},
+                                           {"input", level_name(b->input)},
+                                           {"requires", b->requires_},
+                                           {"emits", static_cast<bool>(b->emit)},
+                                           {"runs", static_cast<bool>(b->run)},
+                                           {"plugin", origin},
+                                           {"options", options_json(b->options)}}));
     return answer(fmt::format(
         "{}: {}\nLevel: {}\nRequires {}.\nEmits source: {}; runs programs: {}\nPlugin: {}\n{}",
         b->name, b->summary, level_name(b->input), join(b->requires_), b->emit ? "yes" : "no",
@@ -127,7 +123,7 @@ void list_backends(Session& s, const std::string& name) {
                  {"plugin", s.plugins().provider("backend:" + n)},
                  {"error", error}});
   }
-  answer(s.common.json ? j.dump(2) + "\n" : table(rows));
+  answer(s.common.json ? json_text(j) : table(rows));
 }
 
 std::string count_text(Count c) {
@@ -161,7 +157,7 @@ void list_ops(Session& s, const std::string& name) {
                  {"level", level_name(op->level)},
                  {"origin", OpRegistry::get().origin(op->name)}});
   }
-  if (name.empty()) return answer(s.common.json ? j.dump(2) + "\n" : table(rows));
+  if (name.empty()) return answer(s.common.json ? json_text(j) : table(rows));
   const OpInfo* op = OpRegistry::get().find(name);
   if (!op) unknown("op", name, names);
   ordered_json attrs = ordered_json::array();
@@ -183,16 +179,14 @@ void list_ops(Session& s, const std::string& name) {
   if (!op->effects)
     text += "Its effects are not declared: it is treated as reading and writing everything.\n";
   if (!s.common.json) return answer(text);
-  answer(ordered_json{{"name", op->name},
-                      {"summary", op->summary},
-                      {"level", level_name(op->level)},
-                      {"operands", op->operand_help},
-                      {"results", op->result_help},
-                      {"attributes", attrs},
-                      {"terminator", op->terminator},
-                      {"origin", OpRegistry::get().origin(op->name)}}
-             .dump(2) +
-         "\n");
+  answer(json_text(ordered_json{{"name", op->name},
+                                {"summary", op->summary},
+                                {"level", level_name(op->level)},
+                                {"operands", op->operand_help},
+                                {"results", op->result_help},
+                                {"attributes", attrs},
+                                {"terminator", op->terminator},
+                                {"origin", OpRegistry::get().origin(op->name)}}));
 }
 
 void list_pipelines(Session& s, const std::string& wanted) {
@@ -208,7 +202,7 @@ void list_pipelines(Session& s, const std::string& wanted) {
                               {"backend", p->backend},
                               {"passes", p->ids()}};
     if (name == wanted)
-      return answer(s.common.json ? one.dump(2) + "\n"
+      return answer(s.common.json ? json_text(one)
                                   : fmt::format("{}: {}\nFile: {}\nPasses: {}\nBackend: {}\n"
                                                 "`revet pipeline {}` prints it with all options.\n",
                                                 name, p->summary, path.string(), join(p->ids()),
@@ -218,7 +212,7 @@ void list_pipelines(Session& s, const std::string& wanted) {
     j.push_back(one);
   }
   if (!wanted.empty()) unknown("shipped pipeline", wanted, names);
-  answer(s.common.json ? j.dump(2) + "\n" : table(rows));
+  answer(s.common.json ? json_text(j) : table(rows));
 }
 
 /// What another file, found earlier, provides in this one's stead.
@@ -244,16 +238,14 @@ void describe_plugin(Session& s, const std::string& name) {
     const auto plugin = std::find_if(loaded.begin(), loaded.end(),
                                      [&](const LoadedPlugin& p) { return p.path == f.path; });
     if (s.common.json)
-      return answer(ordered_json{{"name", plugin->name},
-                                 {"version", plugin->version},
-                                 {"summary", plugin->summary},
-                                 {"path", f.path.string()},
-                                 {"provides", f.sections.provides},
-                                 {"abi", f.sections.abi_version},
-                                 {"fingerprint", f.sections.fingerprint},
-                                 {"build", f.sections.build}}
-                        .dump(2) +
-                    "\n");
+      return answer(json_text(ordered_json{{"name", plugin->name},
+                                           {"version", plugin->version},
+                                           {"summary", plugin->summary},
+                                           {"path", f.path.string()},
+                                           {"provides", f.sections.provides},
+                                           {"abi", f.sections.abi_version},
+                                           {"fingerprint", f.sections.fingerprint},
+                                           {"build", f.sections.build}}));
     return answer(fmt::format("{} {}: {}\nFile: {}\nProvides {}\nPlugin ABI: {} {}\nBuild: {}\n",
                               plugin->name, plugin->version, plugin->summary, f.path.string(),
                               join(f.sections.provides), f.sections.abi_version,
@@ -284,7 +276,7 @@ void list_plugins(Session& s, const std::string& name) {
   }
   if (s.common.verbose)
     for (const auto& d : plugins.directories()) text += fmt::format("searched {}\n", d.string());
-  answer(s.common.json ? j.dump(2) + "\n" : text);
+  answer(s.common.json ? json_text(j) : text);
 }
 
 }  // namespace

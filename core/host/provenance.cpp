@@ -9,6 +9,7 @@
 
 #include "build_info.hpp"
 #include "revet/abi.hpp"
+#include "revet/scalar.hpp"
 #include "revet/text.hpp"
 #include "support/files.hpp"
 
@@ -42,6 +43,13 @@ nlohmann::ordered_json file_entry(const std::string& name, const std::filesystem
   return {{"name", name}, {"file", path.string()}, {"fnv1a64", hash_of_file(path)}};
 }
 
+nlohmann::ordered_json value_of(const ScalarArg& a) {
+  if (a.type == type_i1) return a.bits != 0;
+  if (a.type.is_float()) return as_float(a.bits);
+  if (a.type.is_signed()) return static_cast<std::int32_t>(a.bits);
+  return a.bits;
+}
+
 }  // namespace
 
 std::string version_text(bool verbose) {
@@ -63,8 +71,7 @@ std::string version_text(bool verbose) {
 }
 
 nlohmann::ordered_json provenance(const std::vector<std::string>& command, const Pipeline& pipeline,
-                                  Plugins& plugins, const std::string& program,
-                                  const Launch& launch) {
+                                  Plugins& plugins, const Inputs& inputs, const Launch& launch) {
   nlohmann::ordered_json j;
   j["version"] = REVET_CORE_VERSION;
   j["commit"] = REVET_COMMIT;
@@ -78,9 +85,15 @@ nlohmann::ordered_json provenance(const std::vector<std::string>& command, const
     j["plugins"].back()["version"] = p.version;
   }
   j["inputs"] = nlohmann::ordered_json::array();
-  if (program != "-") j["inputs"].push_back(file_entry("program", program));
+  j["inputs"].push_back(
+      {{"name", "program"}, {"file", inputs.program}, {"fnv1a64", inputs.program_hash}});
+  const std::filesystem::path arguments = std::filesystem::path(inputs.data) / "args.txt";
+  if (std::filesystem::is_regular_file(arguments))
+    j["inputs"].push_back(file_entry("args", arguments));
   for (const ArrayData& a : launch.arrays)
     if (!a.file.empty()) j["inputs"].push_back(file_entry(a.name, a.file));
+  j["arguments"] = nlohmann::ordered_json::object();
+  for (const ScalarArg& a : launch.scalars) j["arguments"][a.name] = value_of(a);
   utsname system = {};
   ::uname(&system);
   j["host"] = {{"system", fmt::format("{} {}", system.sysname, system.release)},

@@ -12,11 +12,18 @@ namespace revet::host {
 /// What `revet --version` prints; `verbose` adds ABI, features, versions of libraries, paths.
 std::string version_text(bool verbose);
 
-/// {"version","commit","dirty","command","pipeline","plugins","inputs","host"}: the resolved
-/// pipeline as text, and hashes (FNV-1a, 64 bits) of the plugins, of the program and of every
-/// array's file. No time of day: the same run gives the same text.
+/// What went into a run, beside the pipeline and its plugins.
+struct Inputs {
+  std::string program;       ///< file
+  std::string program_hash;  ///< of its text; it may be a pipe, which is read once
+  std::string data;          ///< folder
+};
+
+/// {"version","commit","dirty","build_flags","command","pipeline","plugins","inputs","arguments",
+/// "host"}: the resolved pipeline as text, hashes (FNV-1a, 64 bits) of the plugins, of the program,
+/// of args.txt and of every array's file, and the scalar arguments. No time of day: the same run
+/// gives the same text.
 nlohmann::ordered_json provenance(const std::vector<std::string>& command, const Pipeline& pipeline,
-                                  Plugins& plugins, const std::string& program,
-                                  const Launch& launch);
+                                  Plugins& plugins, const Inputs& inputs, const Launch& launch);
 
 }  // namespace revet::host

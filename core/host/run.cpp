@@ -140,7 +140,10 @@ void run_command(const Command& command, const std::vector<std::string>& words) 
     Common ahead;
     const RunArguments early = peek(words, ahead);
     const bool wants_help = std::find(words.begin(), words.end(), "--help") != words.end();
-    if (!early.pipeline.empty()) {
+    // A pipe can be read once only: its backend's own flags are not known then.
+    std::error_code ec;
+    if (!early.pipeline.empty() && (early.pipeline.find('/') == std::string::npos ||
+                                    std::filesystem::is_regular_file(early.pipeline, ec))) {
       Session session(ahead);
       try {
         auto pipeline =
@@ -191,12 +194,8 @@ void run_command(const Command& command, const std::vector<std::string>& words) 
                   fmt::format("pipeline '{}' has no backend that runs programs", pipeline.name));
     session.run_passes(*program.module, pipeline);
     Launch launch = load_launch(signature_of(*program.module), a.data, arguments);
-    BackendContext context{pipeline.backend_options,
-                           session.diagnostics,
-                           program.name,
-                           program.name + ".h",
-                           a.reps,
-                           common.verbose};
+    BackendContext context{
+        pipeline.backend_options, session.diagnostics, program.name, "", a.reps, common.verbose};
     RunResult result;
     session.run_backend(*program.module, pipeline, [&](const BackendInfo& b) {
       result = b.run(*program.module, launch, context);
@@ -207,9 +206,9 @@ void run_command(const Command& command, const std::vector<std::string>& words) 
     auto figures =
         statistics(program, pipeline, result, reported_bytes(launch, a.data), !a.check.empty());
     if (!a.stats.empty())
-      figures["made_by"] =
-          provenance(common.run.reproduce.command, pipeline, session.plugins(), input, launch);
-    const std::string text = figures.dump(2) + "\n";
+      figures["made_by"] = provenance(common.run.reproduce.command, pipeline, session.plugins(),
+                                      {input, program.hash, a.data}, launch);
+    const std::string text = json_text(figures);
     if (!a.stats.empty()) answer_to(a.stats, text);
     if (a.stats != "-") answer(common.json ? text : summary(figures, a));
   });

@@ -13,6 +13,7 @@
 #include "revet/text.hpp"
 #include "support/crash_guard.hpp"
 #include "support/files.hpp"
+#include "support/hash.hpp"
 
 namespace revet::host {
 namespace fs = std::filesystem;
@@ -91,7 +92,8 @@ Session::Session(Common c) : common(std::move(c)) {
   common.run.verify = common.verify == "each"   ? VerifyWhen::each
                       : common.verify == "ends" ? VerifyWhen::ends
                                                 : VerifyWhen::none;
-  diagnostics.limit = common.max_errors;
+  if (common.max_errors < 1) throw Error(Exit::usage, "--max-errors is a number from 1 on");
+  diagnostics.limit = static_cast<std::size_t>(common.max_errors);
   for (const std::string& w : common.warnings) {
     const bool off = w.starts_with("no-");
     const std::string name = off ? w.substr(3) : w;
@@ -192,11 +194,16 @@ Program Session::load_program(const std::string& file, bool stdin_is_rir) {
     char buffer[65536];
     while (const std::size_t n = std::fread(buffer, 1, sizeof buffer, stdin))
       text.append(buffer, n);
+    if (std::ferror(stdin))
+      throw Error(Exit::usage, fmt::format("cannot read <stdin>: {}", std::strerror(errno)));
   } else {
     text = read_file(file);
   }
-  const FileId id = sources.add(is_stdin ? "<stdin>" : file, std::move(text));
   Program program;
+  Fnv1a hash;
+  hash.add(text);
+  program.hash = fmt::format("{:016x}", hash.value());
+  const FileId id = sources.add(is_stdin ? "<stdin>" : file, std::move(text));
   program.name = is_stdin ? "stdin" : fs::path(file).stem().string();
   if (extension == ".rvt") {
     program.module = compile_source(id, sources, diagnostics);
@@ -209,6 +216,9 @@ Program Session::load_program(const std::string& file, bool stdin_is_rir) {
     return program;
   }
   plugins();  // a plugin named on the command line may bring ops
+  if (std::all_of(sources.text(id).begin(), sources.text(id).end(),
+                  [](unsigned char c) { return std::isspace(c) != 0; }))
+    throw Error(Exit::program, Loc{id, 0, 0, 0}, "the file is empty");
   program.module = parse_module(id, sources, diagnostics);
   flush();
   if (common.run.verify != VerifyWhen::none) verify(*program.module, diagnostics);
@@ -268,6 +278,10 @@ void Session::run_backend(Module& module, const Pipeline& pipeline,
                            plugins().origin("backend:" + pipeline.backend));
       },
       [&] { work(backend); });
+}
+
+std::string json_text(const nlohmann::ordered_json& j) {
+  return j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 void answer(std::string_view text) {

@@ -4,6 +4,7 @@
 #include <boost/program_options.hpp>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,7 +33,7 @@ struct Common {
   std::string diagnostics = "text";
   std::string color = "auto";
   std::vector<std::string> warnings;  ///< the NAME of each -WNAME
-  std::size_t max_errors = 20;
+  std::int64_t max_errors = 20;
   bool quiet = false;
   bool verbose = false;
   bool json = false;
@@ -44,6 +45,7 @@ po::options_description common_options(Common& common);
 struct Program {
   std::unique_ptr<Module> module;
   std::string name;  ///< file stem
+  std::string hash;  ///< of its text
 };
 
 class Session {
@@ -92,6 +94,8 @@ struct ExitNow {
 /// becomes ExitNow.
 void in_session(const Common& common, const std::function<void(Session&)>& work);
 
+/// JSON as it is printed: indented; bytes of names that are not UTF-8 are replaced.
+std::string json_text(const nlohmann::ordered_json& j);
 /// Writes to stdout; throws Error (exit 2) where that fails.
 void answer(std::string_view text);
 /// To the file, or to stdout for "-".

@@ -269,7 +269,9 @@ class Parser {
         expect("}");
       }
     }
-    std::unique_ptr<Op> op = Op::create(*info, name.loc, {}, {}, std::move(attrs));
+    // In its place from the start: where parsing stops, everything goes at once, and a use of a
+    // value of an inner block before that block is never left behind.
+    Op* const op = into.insert(Op::create(*info, name.loc, {}, {}, std::move(attrs)));
     if (accept("(")) {
       do region(op->add_region());
       while (accept(","));
@@ -296,14 +298,13 @@ class Parser {
       BlockEntry& entry = blocks_[label.text];
       if (!entry.block) {
         if (entry.waiting.empty()) entry.loc = label.loc;
-        entry.waiting.emplace_back(op.get(), op->num_successors());
+        entry.waiting.emplace_back(op, op->num_successors());
       }
       op->add_successor(entry.block, values);
     }
     for (std::size_t i = 0; i < results.size(); ++i)
       define(op->add_result(result_types[i]), results[i], results_scope);
     if (token_.kind == Token::word && token_.text == "loc") op->set_loc(location());
-    into.insert(std::move(op));
   }
 
   Loc location() {

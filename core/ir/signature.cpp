@@ -22,8 +22,8 @@ std::vector<Param> params_of(const Op& main) {
   const Attr::Array& names = *main.attr("args")->as_array();
   const Attr* types = main.attr("types");
   for (unsigned i = 0; i < names.size(); ++i)
-    out.push_back({*names[i].as_string(), types ? *(*types->as_array())[i].as_type()
-                                                : main.body().arg(i)->type()});
+    out.push_back({*names[i].as_string(),
+                   types ? *(*types->as_array())[i].as_type() : main.body().arg(i)->type()});
   return out;
 }
 

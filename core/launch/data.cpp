@@ -119,8 +119,10 @@ std::uint32_t parse_argument(const Param& param, const Argument& argument) {
     return 0;
   }
   if (param.type.is_float()) {
+    // Whatever locale a plugin sets: files are written with points.
+    static const locale_t c_locale = ::newlocale(LC_ALL_MASK, "C", nullptr);
     char* end = nullptr;
-    const float f = std::strtof(text.c_str(), &end);
+    const float f = ::strtof_l(text.c_str(), &end, c_locale);
     if (text.empty() || *end != '\0') fail("a number");
     return as_bits(f);
   }
@@ -352,6 +354,9 @@ void check_outputs(const Launch& launch, const fs::path& directory,
     ArrayData want;
     want.name = a.name;
     want.element = a.element;
+    const fs::path raw = directory / (a.name + ".bin");
+    if (fs::exists(raw) && !fs::is_regular_file(raw))
+      throw Error(Exit::usage, fmt::format("cannot read {}: not a regular file", raw.string()));
     const bool found = [&] {
       try {
         return find_file(want, directory);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +12,7 @@
 
 #include "hash.hpp"
 #include "revet/diagnostics.hpp"
+#include "revet/launch.hpp"
 
 namespace revet {
 namespace fs = std::filesystem;
@@ -23,6 +25,7 @@ namespace {
 
 /// Path of the temporary file being written, for the signal handler; empty if there is none.
 char temporary[4096] = {};
+char temporary_folder[4096] = {};
 
 void remember_temporary(const char* path) noexcept {
   std::strncpy(temporary, path, sizeof temporary - 1);
@@ -43,6 +46,19 @@ bool write_all(int fd, std::string_view bytes) {
 
 void remove_temporary() noexcept {
   if (temporary[0] != '\0') ::unlink(temporary);
+  if (temporary_folder[0] == '\0') return;
+  // Walking a folder is not safe in a handler; starting a program is.
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::execl("/bin/rm", "rm", "-rf", "--", temporary_folder, static_cast<char*>(nullptr));
+    ::_exit(1);
+  }
+  int status = 0;
+  if (child > 0) ::waitpid(child, &status, 0);
+}
+
+void remove_if_interrupted(const fs::path& folder) noexcept {
+  std::strncpy(temporary_folder, folder.c_str(), sizeof temporary_folder - 1);
 }
 
 void write_file(const fs::path& path, std::string_view bytes) {

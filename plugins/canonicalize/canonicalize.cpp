@@ -408,6 +408,7 @@ class Sweep {
 template <typename Where>
 PassResult simplify(Where& where, const std::vector<Region*>& regions, PassContext& context) {
   bool changed = false;
+  context.visit(0);
   for (bool again = true; again; changed |= again) {
     again = false;
     Sweep sweep(context);

@@ -195,6 +195,7 @@ class Mapping {
   // --- blocks ---
 
   void write(Block& block) {
+    context_.visit();
     const BlockInfo& info = blocks_.of(block);
     Arriving& a = arriving_[&block];
     b_.set_loc(block.first()->loc());

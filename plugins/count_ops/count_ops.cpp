@@ -45,6 +45,7 @@ void count(const Region& region, std::int64_t depth, Totals& totals, PassContext
 }
 
 PassResult report(const Totals& totals, PassContext& context) {
+  context.visit(0);
   context.count("ops", totals.ops);
   context.count("values", totals.values);
   context.count("regions", totals.regions);

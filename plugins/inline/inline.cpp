@@ -50,9 +50,11 @@ class Inliner {
  public:
   Inliner(Module& module, PassContext& context)
       : context_(context), max_ops_(context.options.integer("max-ops")) {
+    context.visit(0);
     for (Op& op : module.body())
       if (op.is(ops::thread_func)) functions_[op.str_attr("sym")] = &op;
     walk(module, [&](Op& op) {
+      context_.visit();
       if (op.is(ops::thread_call)) ++calls_[op.str_attr("callee")];
     });
   }

@@ -125,6 +125,7 @@ class Lowering {
   void visit(Block& block) {
     for (Op *op = block.first(), *next; op; op = next) {
       next = op->next();
+      context_.visit();
       for (const auto& region : op->regions())
         for (const auto& inner : region->blocks()) visit(*inner);
       if (lower(*op)) changed_ = true;
@@ -358,6 +359,7 @@ class Lowering {
 
 PassResult run(Module& module, PassContext& context) {
   Lowering lowering(context);
+  context.visit(0);
   for (Op& func : module.body())
     if (func.num_regions() != 0) lowering.visit(func.body());
   return PassResult::of(lowering.finish());

@@ -158,6 +158,7 @@ class Flattening {
   void emit(Block& from) {
     for (Op *op = from.first(), *next; op && block_; op = next) {
       next = op->next();
+      context_.visit();
       if (op->is(ops::thread_if))
         emit_if(*op);
       else if (op->is(ops::thread_while))

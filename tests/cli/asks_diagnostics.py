@@ -65,7 +65,8 @@ def bytes_that_are_no_text(s):
     """D3: located, exit 1, no exception's text; also where the only fault is in a comment."""
     for name, bad, message in (("Latin-1", b"\xe9", "invalid UTF-8 byte 0xE9"), ("a lone continuation", b"\x80", "invalid UTF-8 byte 0x80"),
                                ("a cut sequence", b"\xe2\x82", "invalid UTF-8 byte 0xE2"), ("overlong", b"\xc0\xaf", "invalid UTF-8 byte 0xC0"),
-                               ("a surrogate", b"\xed\xa0\x80", "invalid UTF-8 byte 0xED"), ("above U+10FFFF", b"\xf5\x80\x80\x80", "invalid UTF-8 byte 0xF5"),
+                               ("a surrogate", b"\xed\xa0\x80", "invalid UTF-8 byte 0xED"),
+                               ("above U+10FFFF", b"\xf5\x80\x80\x80", "invalid UTF-8 byte 0xF5"),
                                ("NUL", b"\0", "NUL")):
         for where, text, at in (("in a comment", b"void main() {}\n// \xc3\xa9 %s\n", "2:6"), ("in code", b"void main() { %s }\n", "1:15"),
                                 ("at the end", b"void main() {}\n%s", "2:1"), ("at the start", b"%s void main() {}\n", "1:1")):

@@ -14,6 +14,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 from suite import run_groups  # noqa: E402
 
+SANITIZED = bool(os.environ.get("REVET_SANITIZED"))
+
 PROGRAM = """DRAM<int> a;
 DRAM<int> r[n];
 void main(int n, bool flip) {
@@ -38,12 +40,13 @@ def deep_ir(s):
     for n in (200, 5000, 100000):
         s.write("deep.toml", "[strategy]\nmain = " + "[" * n + "]" * n + "\n")
         s.case(f"{n} nested lists in a pipeline", ["pipeline", "./deep.toml"], 0 if n == 200 else 2, [] if n == 200 else ["deep.toml:"])
-    for name, part, n in (("a chain of 1000 strategies", '"${}"', 1000), ("strategies that double 40 times", '"${0}", "${0}"', 40)):
+    for name, part, n in (("a chain of 2000 strategies", '"${}"', 2000), ("strategies that double 40 times", '"${0}", "${0}"', 40)):
         s.write("deep.toml", '[strategy]\nmain = ["$a0"]\n' + "".join(f"a{i} = [{part.format(f'a{i + 1}')}]\n" for i in range(n))
                 + f'a{n} = ["id"]\n')
-        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (4 << 30,) * 2)  # noqa: E731
+        limit = lambda: SANITIZED or resource.setrlimit(resource.RLIMIT_AS, (4 << 30,) * 2)  # noqa: E731
         try:
-            done = subprocess.run([s.revet, "pipeline", "./deep.toml"], cwd=s.folder, capture_output=True, timeout=3, preexec_fn=limit)
+            done = subprocess.run([s.revet, "pipeline", "./deep.toml"], cwd=s.folder, capture_output=True,
+                                  timeout=30 if SANITIZED else 3, preexec_fn=limit)
             s.check(f"{name}: done, or a message with a place", done.returncode == 0
                     or (done.returncode == 2 and b"deep.toml:" in done.stderr), f"{done.returncode} {done.stderr[-300:]}")
         except subprocess.TimeoutExpired:
@@ -63,6 +66,8 @@ def seconds(s, statements):
 
 def time_to_parse(s):
     """F2: one second is generous for what takes a tenth; growth is measured where a constant no longer counts."""
+    if SANITIZED:
+        return print("skipped: times mean nothing under sanitizers")
     s.check("10000 terms in a second", seconds(s, "a[0] = n" + " + n" * 10000 + ";") < 1)
     s.check("30 nested parentheses in a second", seconds(s, "a[0] = " + "(" * 30 + "n" + ")" * 30 + ";") < 1)
     s.check("30 nested parentheses at each of 300 places in a second",
@@ -70,7 +75,7 @@ def time_to_parse(s):
     for name, make in (("terms", lambda n: "a[0] = n" + " + n" * n + ";"), ("statements", lambda n: "a[n] = n + 1;\n" * n),
                        ("conditionals", lambda n: "a[0] = " + "n == 1 ? 2 : " * (n // 100) + "n;")):
         short, double = (seconds(s, make(n)) for n in (20000, 40000))
-        s.check(f"time for {name} doubles with the size", double < 3.2 * short + 0.05, f"{short:.3f} s, {double:.3f} s")
+        s.check(f"time for {name} doubles with the size", double < 3.4 * short + 0.1, f"{short:.3f} s, {double:.3f} s")
 
 
 def versions(s):
@@ -166,7 +171,8 @@ def bounds_and_races(s):
     run = ["run", "race.rvt", "-p", "interp", "--arg", "n=4"]
     s.case("a race is seen in a run", run, 0, ["race.rvt:4:5: warning: ", "[-Wrace]"])
     s.case("a race as an error", [*run, "--races", "error"], 1, ["race.rvt:4:5: "])
-    s.write("fine.rvt", "DRAM<int> a[4];\nvoid main(int n) {\n  foreach (4) { int i => a[i] = i; };\n  foreach (4) { int i => atomic_add(a[0], i); };\n}\n")
+    s.write("fine.rvt", "DRAM<int> a[4];\nvoid main(int n) {\n  foreach (4) { int i => a[i] = i; };\n"
+            "  foreach (4) { int i => atomic_add(a[0], i); };\n}\n")
     done = s.case("no race, no word", ["run", "fine.rvt", "-p", "interp", "--arg", "n=4", "--races", "error"], 0)
     s.check("no race, no warning", not done.stderr, done.stderr)
 

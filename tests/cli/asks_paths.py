@@ -133,7 +133,7 @@ NAMES = {"spaces": "two  words", "quotes": "it's \"it\"", "shell": "$HOME;`x`&(y
 def odd_paths(s):
     """All at once: sources, pipelines, includes, plugins, outputs, the cache, data."""
     toys = pathlib.Path(s.revet).resolve().parent.parent / "tests/plugins/libtoy-passes.so"
-    include = pathlib.Path(s.revet).resolve().parent.parent / "include"
+    headers = pathlib.Path(s.revet).resolve().parent.parent / "include"
     for what, name in NAMES.items():
         base = s.folder / "places" / f"in {name}"
         base.mkdir(parents=True)
@@ -145,7 +145,8 @@ def odd_paths(s):
         utf8 = name.encode("utf-8", "surrogateescape").isascii() or "not UTF-8" != what
         if utf8:
             (home / f"inc {name}.toml").write_text('[strategy]\nfirst = ["inline"]\n')
-            (home / f"{name}.toml").write_text(f"include = [{json.dumps(f'inc {name}.toml', ensure_ascii=False)}]\nplugins = [{json.dumps(f'lib{name}.so', ensure_ascii=False)}]\n"
+            include, plugin = (json.dumps(f, ensure_ascii=False) for f in (f"inc {name}.toml", f"lib{name}.so"))
+            (home / f"{name}.toml").write_text(f"include = [{include}]\nplugins = [{plugin}]\n"
                                                '[strategy]\nmain = ["$first", "nothing"]\n[backend]\nname = "openmp"\n')
         else:
             (home / f"{name}.toml").write_text('[strategy]\nmain = ["inline"]\n[backend]\nname = "openmp"\n')
@@ -175,7 +176,7 @@ def odd_paths(s):
         go("--check", ["run", program, *ways, "--data", f"data {name}", "--check", f"./out {name}"])
         go("source is written", ["compile", program, *ways, "-o", f"./o {name}.cpp", "--strategy-trace", f"./t {name}"])
         emitted = home / f"o {name}.cpp"
-        done = subprocess.run(["c++", "-std=c++20", "-fopenmp", "-fsyntax-only", "-I", include, f"./{emitted.name}"], cwd=home, capture_output=True)
+        done = subprocess.run(["c++", "-std=c++20", "-fopenmp", "-fsyntax-only", "-I", headers, f"./{emitted.name}"], cwd=home, capture_output=True)
         s.check(f"{what}: the emitted source compiles", done.returncode == 0, done.stderr.decode("utf-8", "replace"))
         (home / f"dumps {name}").mkdir()
         ir = go("dumps", ["compile", program, *ways, "--emit", "rir", "--dump-after", "all", "--dump-dir", f"./dumps {name}",

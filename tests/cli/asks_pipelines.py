@@ -253,11 +253,25 @@ def disabling(s):
     s.check("nothing has run", b"----- before" not in done.stderr and not done.stdout, done.stderr)
 
 
+def before(s, kind, name):
+    """Passes that must run before the pass or backend `name`: those that give what it requires and the level that it takes."""
+    passes = [json.loads(s.run(["passes", r["name"], "--json"]).stdout) for r in json.loads(s.run(["passes", "--json"]).stdout)]
+    out, row = [], json.loads(s.run([kind, name, "--json", "--plugin", s.toys]).stdout)
+    for need in row["requires"]:
+        giver = next(p["name"] for p in passes if need in p["establishes"])
+        out += [p for p in [*before(s, "passes", giver), giver] if p not in out]
+    if row["input"] not in ("any", "thread"):
+        giver = next(p["name"] for p in passes if p["output"] == row["input"] != p["input"])
+        out += [p for p in [*before(s, "passes", giver), giver] if p not in out]
+    return out
+
+
 def summaries(s):
     """L12: every pass says how many ops it looked at and changed."""
     passes = [r["name"] for r in json.loads(s.run(["passes", "--json"]).stdout)]
     for name in passes:
-        err = s.run(["opt", "p.rvt", "--pass", name, "--print-pass-stats"]).stderr.decode()
+        words = [w for p in [*before(s, "passes", name), name] for w in ("--pass", p)]
+        err = s.run(["opt", "p.rvt", *words, "--print-pass-stats", "-o", "out.rir"]).stderr.decode()
         s.check(f"{name} says what it visited and changed",
                 re.search(rf"^{name}: (un)?changed, ops \d+ -> \d+, visited [1-9]\d*, changes \d+$", err, re.M), err)
         err = s.run(["opt", s.write("none.rir", ""), "--pass", name, "-v"]).stderr.decode()
@@ -296,11 +310,11 @@ def options(s):
     plugin = ["--plugin", s.toys]
     described = {kind: [json.loads(s.run([kind, row["name"], "--json", *plugin]).stdout)
                         for row in json.loads(s.run([kind, "--json", *plugin]).stdout)] for kind in ("passes", "backends")}
-    giver = {p: row["name"] for row in described["passes"] for p in row["establishes"]}
     count = 0
     for kind, rows in described.items():
         for row in rows:
-            name, before = row["name"], [giver[p] for p in row["requires"]]
+            name = row["name"]
+            first = before(s, kind, name)
             help_ = s.run([kind, name, *plugin]).stdout.decode()
             needed = {o["name"]: values_of(o["accepts"]) for o in row["options"] if o["accepts"].endswith("required")}
             for option in row["options"]:
@@ -315,7 +329,7 @@ def options(s):
                     pairs = [f"{k} = {v}" for k, v in {key: literal, **rest}.items()]
                     entry = f'{{ pass = "{name}", {", ".join(pairs)} }}' if kind == "passes" else ""
                     backend = "\n".join([f'[backend]\nname = "{name}"', *pairs, ""]) if kind == "backends" else ""
-                    main = ", ".join([*(f'"{b}"' for b in before), *([entry] if entry else [])])
+                    main = ", ".join([*(f'"{p}"' for p in first), *([entry] if entry else [])])
                     s.write("opt.toml", f"[strategy]\nmain = [{main}]\n{backend}")
                     shown = [f"{key} = {literal}"] if code == 0 else []
                     s.case(f"{what} = {value} in a file", ["pipeline", "./opt.toml", *plugin], code, [] if code == 0 else [key], shown)
@@ -334,4 +348,5 @@ def options(s):
 
 
 if __name__ == "__main__":
-    sys.exit(run_groups(prepare, places, suggestions, no_wild_guesses, required_options, reading_back, failing_passes, disabling, summaries, quiet, options))
+    sys.exit(run_groups(prepare, places, suggestions, no_wild_guesses, required_options, reading_back, failing_passes,
+                        disabling, summaries, quiet, options))

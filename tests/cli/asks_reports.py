@@ -65,8 +65,8 @@ def the_same_again(s):
         for number in range(20):
             folder = s.folder / ("deeper/" * (number % 4)) / f"run {number}"
             folder.mkdir(parents=True)
-            env = dict(os.environ, TZ=("UTC", "Asia/Tokyo")[number % 2], HOME=str(folder), OMP_NUM_THREADS=str(1 + number % 4), COLUMNS=str(20 + number),
-                       REVET_SEED=str(number), PADDING="x" * (number * 977))
+            env = dict(os.environ, TZ=("UTC", "Asia/Tokyo")[number % 2], HOME=str(folder), COLUMNS=str(20 + number),
+                       OMP_NUM_THREADS=str(1 + number % 4), PADDING="x" * (number * 977))
             if made and number % 3 == 1:
                 env |= {"LOCPATH": locales, "LC_ALL": "de_DE.UTF-8"}
             extra = [w for p in by for w in ("--plugin-path", p)] if number % 2 else []
@@ -94,8 +94,8 @@ def the_same_again(s):
 
 def made_by(s):
     """R2: the file says what made it."""
-    words = ["run", "p.rvt", "-p", "openmp", "--data", "d", "--stats", "st.json", "--set", "inline.max-ops=77", "--enable", "bounds-check", "--arg", "scale=2",
-             "--out", "o"]
+    words = ["run", "p.rvt", "-p", "openmp", "--data", "d", "--stats", "st.json", "--set", "inline.max-ops=77",
+             "--enable", "bounds-check", "--arg", "scale=2", "--out", "o"]
     s.case("a run", words, 0)
     j = json.loads((s.folder / "st.json").read_text())
     by = j["made_by"]
@@ -156,7 +156,8 @@ def published_schema(s):
     schema = json.loads((s.root / "docs/stats.schema.json").read_text())
     strict = dict(schema, additionalProperties=False)
     runs = [["p.rvt", "-p", "interp", "--data", "d"], ["p.rvt", "-p", "openmp", "--data", "d", "--reps", "3", "--check", "want"],
-            ["p.rvt", "-p", "interp", "--data", "d", "--check", "want", "--tolerance", "0.5"], ["p.rvt", "-p", "interp", "--data", "d", "--max-steps", "100000"]]
+            ["p.rvt", "-p", "interp", "--data", "d", "--check", "want", "--tolerance", "0.5"],
+            ["p.rvt", "-p", "interp", "--data", "d", "--max-steps", "100000"]]
     for app in ("kD-tree", "murmur3", "huff-dec"):
         for data in ("tiny", "edge-count0"):
             runs.append([str(s.root / f"apps/{app}/{app}.rvt"), "-p", "interp", "--data", str(s.root / f"apps/{app}/data/{data}")])
@@ -174,7 +175,9 @@ def published_schema(s):
             pass
         except jsonschema.ValidationError as e:
             s.check(f"{name}: by another checker", False, str(e))
-        s.check(f"{name}: reps and samples", len(j["samples"]) == j["reps"] and (not j["samples"] or min(j["samples"]) <= j["seconds"] <= max(j["samples"])))
+        samples = j["samples"]
+        s.check(f"{name}: reps and samples", len(samples) == j["reps"]
+                and (not samples or min(samples) <= j["seconds"] <= max(samples)), str(j))
         if j["gbps"] is not None:
             s.check(f"{name}: GB/s are of the same data", abs(j["gbps"] - j["bytes"] / j["seconds"] / 1e9) < 1e-6 * j["gbps"] + 1e-12, str(j))
         line = done.stdout.decode().splitlines()[0]

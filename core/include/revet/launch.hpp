@@ -50,6 +50,11 @@ struct Launch {
   void restore();
 };
 
+/// A folder that a backend works in, to be removed with what is in it if the process is
+/// interrupted;
+/// "" where there is none any more.
+void remove_if_interrupted(const std::filesystem::path& folder) noexcept;
+
 /// Element `i` of raw array memory as a register content, and back.
 std::uint32_t load_element(const std::uint8_t* memory, Kind element, std::uint64_t i);
 void store_element(std::uint8_t* memory, Kind element, std::uint64_t i, std::uint32_t bits);

@@ -93,7 +93,7 @@ struct BackendContext {
   const OptionValues& options;
   Diagnostics& diagnostics;
   std::string program;  ///< file stem of the source: the app's name
-  std::string header;   ///< emit: file name of the header that goes with the main file
+  std::string header;   ///< emit: file name of the main file's header; "": any
   unsigned reps = 1;    ///< run: repetitions, each from the original contents
   bool verbose = false;
 };
