@@ -6,7 +6,7 @@ set -euo pipefail
 packages=(g++ cmake ninja-build antlr4 libantlr4-runtime-dev libboost-dev libboost-filesystem-dev
           libboost-program-options-dev libtomlplusplus-dev libfmt-dev nlohmann-json3-dev)
 if [ "${REVET_SETUP:-test}" = test ]; then
-  packages+=(catch2 python3 clang-format)
+  packages+=(catch2 python3 clang-format graphviz dpkg-dev file)
 fi
 
 missing=()

@@ -253,8 +253,12 @@ const OpInfo flow_source =
     flow_op("flow.source", "An argument of main, or the void that starts it", exactly(0),
             exactly(1), {{"arg", AttrKind::string, false, "name of the argument"}}, verify_source,
             "", "stream of depth 1");
-const OpInfo flow_sink =
-    flow_op("flow.sink", "The end of main", exactly(1), exactly(0), {}, verify_sink, "void");
+const OpInfo flow_sink = [] {
+  OpInfo info =
+      flow_op("flow.sink", "The end of main", exactly(1), exactly(0), {}, verify_sink, "void");
+  info.control = true;  // what it waits for is what the graph is for
+  return info;
+}();
 const OpInfo flow_context = [] {
   OpInfo info = flow_op("flow.context", "Element-wise ops as one pipelined unit", at_least(1),
                         at_least(0), {}, verify_context, "streams", "streams");

@@ -194,8 +194,19 @@ class Expressions:
             depth = 0
         return self.integer(ctx, depth) if kind == "i" else self.float(ctx, depth)
 
+    def identity(self, ctx):
+        """A value that often differs between the threads of a foreach or fork, and between the trips of a loop."""
+        names = [v for v in ctx.variables("i") if not v.mutable and v.thread is not None]
+        return self.variable(ctx, self.pick(names[:3])) if names else self.value(ctx, "i", 1)
+
     def condition(self, ctx):
-        if self.chance(0.6):
+        if self.chance(0.5):
+            left = self.identity(ctx)
+            if self.chance(0.5):
+                left = binary(self.pick(["&", "%"]), left, literal(self.pick(["1", "2", "3"])))
+            right = literal(self.pick("0112")) if self.chance(0.7) else self.value(ctx, "i", 1)
+            return binary(self.pick(COMPARISONS), left, right)
+        if self.chance(0.7):
             return binary(self.pick(COMPARISONS), self.value(ctx, depth=1), self.value(ctx, depth=1))
         return self.value(ctx)
 

@@ -61,17 +61,33 @@ class Program(Threads):
 
     def text(self):
         """The program with the headers that run_program.py reads."""
-        return self.header() + "\n" + text_of(self.tree)
+        return self.header() + "\n" + self.body()
+
+    def body(self):
+        return text_of(self.tree)
 
     def header(self):
         lines = []
         if self.arguments:
             lines.append("// args: " + " ".join(f"{n}={v}" for n, _, v in self.arguments))
-        lines += [f"// in: {a.name} = {FILE_TYPES[a.element]} {a.content}" for a in self.arrays() if a.content]
+        lines += [f"// in: {name} = {kind} {content}" for name, kind, content in self.files()]
         return "".join(line + "\n" for line in lines)
 
     def arrays(self):
         return self.inputs + self.outputs + self.accumulators
+
+    def declared(self):
+        """Arrays that the text still declares; the reducer takes declarations out."""
+        heads = {s.parts[0] for s in self.tree.parts if isinstance(s.parts[0], str)}
+        return [a for a in self.arrays() if any(h.startswith((f"DRAM<{a.element}> {a.name};",
+                                                              f"DRAM<{a.element}> {a.name}[")) for h in heads)]
+
+    def file_type(self, array):
+        return FILE_TYPES[array.element]
+
+    def files(self):
+        """Name, type and content of the arrays that are read from files."""
+        return [(a.name, FILE_TYPES[a.element], a.content) for a in self.declared() if a.content]
 
     # --- top level ---
 
@@ -165,10 +181,16 @@ class Program(Threads):
             thread.width = "width0"
             first.append(Stmt([f"int width0 = {OWNED};"]))
         body = Block([])
-        while self.left > 0 or not body.parts:
-            made = self.statement(ctx) if self.chance(0.5) else self.make_foreach(ctx)
+        phases = self.random.randint(1, 6)
+        for left in range(phases, 0, -1):
+            # Most of the program is in foreachs of main.
+            others = self.left * (left - 1) / left
+            self.left -= others
+            made = self.statement(ctx) if self.chance(0.3) else None
             body.parts += made or []
             if made and self.jumps(made[-1]):
                 break
+            body.parts += self.make_foreach(ctx) or []
+            self.left = max(0, self.left) + others
         body.insert_first(self.pragma("other") + first)
         return Stmt([f"void main({parameters}) ", body], tuple(tags))

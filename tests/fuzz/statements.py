@@ -28,7 +28,9 @@ class Statements(Expressions):
     # --- blocks ---
 
     def block(self, ctx, most=4, owner="other", head=""):
-        """`ctx` is the block's own context."""
+        """`ctx` is the block's own context. It gets a share of the statements that are left."""
+        others = self.left * (1 - self.random.uniform(0.4, 0.9))
+        self.left -= others
         statements = self.pragma(owner)
         for _ in range(self.random.randint(1, most)):
             made = self.statement(ctx)
@@ -37,6 +39,7 @@ class Statements(Expressions):
                 if self.chance(0.85):
                     break
                 statements[-1].tags += ("statement after a jump",)
+        self.left += others
         return Block(statements, head)
 
     @staticmethod
@@ -165,7 +168,7 @@ class Statements(Expressions):
 
     def guarded(self, ctx, jump):
         """Most jumps are conditional, so that something follows them."""
-        if self.chance(0.15):
+        if self.chance(0.04):
             return [jump]
         return [Stmt(["if (", self.condition(ctx), ") ", Block([jump])], ("if",))]
 
@@ -214,7 +217,9 @@ class Statements(Expressions):
             return min(most, self.pick([17, 40, 70, 300]))
         return min(most, self.pick([0, 1, 1, 2, 2, 3, 3, 4, 5]))
 
-    def loop_body(self, ctx, trips, first=None):
+    def loop_body(self, ctx, trips, first=None, counter=None):
+        if counter:
+            ctx.scopes[-1][counter] = Variable(counter, "int", ctx.thread, mutable=False)
         inner = ctx.inner(mult=ctx.mult * max(1, trips), levels=ctx.levels + 1, loop=True, in_loop=True)
         body = self.block(inner, 4 if trips < 16 else 1, "loop")
         if first:
@@ -230,13 +235,13 @@ class Statements(Expressions):
         wide = ctx.inner(mult=ctx.mult * (trips + 1))
         if self.chance(0.25):
             head = Expr("i", [f"{counter}++ < ", literal(str(trips))], (), 10)
-            body = self.loop_body(ctx, trips)
+            body = self.loop_body(ctx, trips, None, counter)
             tag = "while with step in condition"
         else:
             head = Expr("i", [f"{counter} < ", literal(str(trips))], (), 10)
-            body = self.loop_body(ctx, trips, Stmt([f"{counter}++;"]))
+            body = self.loop_body(ctx, trips, Stmt([f"{counter}++;"]), counter)
             tag = "while"
-        if self.chance(0.6):
+        if self.chance(0.4):
             other = self.condition(wide)
             head = binary("&&", *([head, other] if self.chance(0.7) else [other, head]))
         return [start, Stmt(["while (", head, ") ", body], (tag,))]
@@ -246,7 +251,7 @@ class Statements(Expressions):
         if not trips:
             return None
         counter = self.unique("c")
-        body = self.loop_body(ctx, trips, Stmt([f"{counter}++;"]))
+        body = self.loop_body(ctx, trips, Stmt([f"{counter}++;"]), counter)
         test = Expr("i", [f"{counter} < ", literal(str(trips))], (), 10)
         if self.chance(0.5):
             test = binary("&&", test, self.condition(ctx.inner(mult=ctx.mult * trips)))
@@ -288,7 +293,7 @@ class Statements(Expressions):
             return None
         counter = self.unique("c")
         body = self.loop_body(ctx, trips, Stmt([f"if ({counter}++ == ", literal(str(trips)), ") ",
-                                                Block([Stmt(["break;"], ("break",))])]))
+                                                Block([Stmt(["break;"], ("break",))])]), counter)
         head, tag = ("while (true) ", "while (true)") if self.chance(0.5) else ("for (;;) ", "for (;;)")
         return [Stmt([f"int {counter} = 0;"]), Stmt([head, body], (tag,))]
 
@@ -365,8 +370,8 @@ class Statements(Expressions):
             return [Stmt([f"{form}<{size}> {name}({array.name}, {ctx.thread.own});"], (form, "ReadIt of own DRAM"))]
         array = self.pick(self.inputs)
         m = Memory(name, form, array.element, size, ctx.thread, array)
-        self.open(ctx, m, Access("own", "", size, ctx.thread))
         position = self.value(ctx, "i", 1) if self.chance(0.3) else self.index(ctx, array.size)
+        self.open(ctx, m, Access("own", "", size, ctx.thread))
         return [Stmt([f"{form}<{size}> {name}({array.name}, ", position, ");"], (form,)), *self.walk(ctx, m)]
 
     def make_peek_read_it(self, ctx):
@@ -379,7 +384,7 @@ class Statements(Expressions):
             return []
         trips = max(trips, min(6, self.limit // ctx.runs()))
         counter = self.unique("c")
-        body = self.loop_body(ctx, trips, Stmt([f"{counter}++;"]))
+        body = self.loop_body(ctx, trips, Stmt([f"{counter}++;"]), counter)
         body.parts.append(Stmt([f"{m.name}++;"], ("it++",)))
         test = Expr("i", [f"{counter} < ", literal(str(trips))], (), 10)
         if self.chance(0.7):

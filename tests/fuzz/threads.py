@@ -130,13 +130,15 @@ class Threads(Statements):
             trips = (1 << (trips + 1).bit_length() - 1) - 1
             header, slot, type_, tags, prelude = self.run_time_range(ctx, trips)
         else:
-            trips = min(most, self.pick([0, 1, 1, 2, 2, 3, 4, 4, 5, 8]))
+            outer = ctx.thread.kind == "main" and not ctx.in_loop
+            trips = min(most, self.pick([1, 2, 3, 4, 4, 6, 8, 16] if outer else [0, 1, 1, 2, 2, 3, 3, 4, 5, 8]))
             made = self.constant_range(trips)
             if not made:
                 return None
             header, slot, type_, tags, prelude = made
         slot_name = self.unique("s")
         inner, first = self.child(ctx, trips, slot_name)
+        inner.scopes[-1][slot_name] = Variable(slot_name, "int", inner.thread, mutable=False)
         inner.result = reduce_kind
         index, index_tags = self.declare(inner, type_)
         first.insert(0, Stmt([f"int {slot_name} = {slot.format(i=index)};"]))
@@ -281,7 +283,7 @@ class Threads(Statements):
         body += self.scoped(inside, 2)
         test = Expr("i", [f"{counter} < ", literal(str(trips))], (), 10)
         if self.chance(0.4):
-            test = binary("&&", test, self.condition(inside))
+            test = binary("&&", test, self.condition(ctx.inner(mult=ctx.mult * (trips + 1))))
         return [Stmt([f"int {counter} = 0;"]), Stmt(["while (", test, ") ", Block(body)], tuple(tags))]
 
     def scoped(self, ctx, most):

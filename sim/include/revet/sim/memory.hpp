@@ -1,0 +1,111 @@
+/// DRAM arrays, SRAMs and pools of free pointers: what memory nodes act on (docs, "Memory").
+///
+/// An SRAM has one buffer of N elements per pointer; element i of the buffer of pointer p has the
+/// address p * N + i. Errors of the program (an index outside) throw Error with the place given;
+/// errors of the graph (a pointer that does not exist, or is freed twice) throw InternalError.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "revet/launch.hpp"
+#include "revet/source.hpp"
+
+namespace revet::sim {
+
+enum class Atomic : std::uint8_t { add, sub, and_, or_, xor_, min, max, exchange, cas };
+
+struct DramDecl {
+  std::string name;
+  Kind element;
+};
+struct SramDecl {
+  std::string name;
+  Kind element;
+  std::uint32_t size;      ///< elements of one buffer
+  std::uint32_t pointers;  ///< buffers
+};
+struct PoolDecl {
+  std::string name;
+  std::uint32_t pointers;  ///< 0 .. pointers-1 are free at first
+};
+
+/// The host memory of a DRAM array.
+struct HostArray {
+  std::uint8_t* data = nullptr;
+  std::uint64_t count = 0;  ///< elements
+};
+/// Loads the arrays of a launch, in its order.
+std::vector<HostArray> bind(Launch& launch);
+
+/// Free pointers, handed out in the order in which they were freed.
+class Pool {
+ public:
+  explicit Pool(const PoolDecl& decl);
+  bool empty() const { return free_.empty(); }
+  std::size_t free_count() const { return free_.size(); }
+  std::uint32_t take();
+  void give_back(std::uint32_t pointer);
+
+ private:
+  std::string name_;
+  std::deque<std::uint32_t> free_;
+  std::vector<bool> taken_;
+};
+
+class Memories {
+ public:
+  Memories(const std::vector<DramDecl>& drams, const std::vector<SramDecl>& srams,
+           const std::vector<PoolDecl>& pools, const std::vector<HostArray>& arrays);
+
+  /// The elements of an array, or of the buffer that a pointer selects.
+  struct Elements {
+    const std::string* name;
+    Kind kind;
+    bool off_chip;
+    std::uint8_t* data;
+    std::uint64_t count;
+  };
+  Elements dram(std::uint32_t id);
+  Elements sram(std::uint32_t id, std::uint32_t pointer);
+  Pool& pool(std::uint32_t id) { return pools_[id]; }
+  const Pool& pool(std::uint32_t id) const { return pools_[id]; }
+
+  std::uint32_t load(const Elements& from, std::int64_t index, Loc place) const;
+  void store(const Elements& to, std::int64_t index, std::uint32_t bits, Loc place);
+  /// Gives the old value. `desired` is the new value of a cas, whose `value` is the expected one.
+  std::uint32_t atomic(const Elements& at, std::int64_t index, Atomic op, std::uint32_t value,
+                       std::uint32_t desired, Loc place);
+  /// Copies elements base.. of the array to elements 0.. of the buffer. Valid are those k with
+  /// 0 <= k < min(N, max(0, valid)) that lie inside the array; the others become 0.
+  void bulk_load(const Elements& array, const Elements& buffer, std::int64_t base,
+                 std::int64_t valid) const;
+  /// Copies the valid elements of the buffer to the array.
+  void bulk_store(const Elements& array, const Elements& buffer, std::int64_t base,
+                  std::int64_t valid);
+  void fill_zero(const Elements& buffer) const;
+
+  /// From here on DRAM writes are noted; undo() takes them back, newest first.
+  void note_writes() { noting_ = true; }
+  void undo();
+
+ private:
+  struct Write {
+    std::uint8_t* data;
+    Kind kind;
+    std::uint64_t index;
+    std::uint32_t before;
+  };
+  void put(const Elements& to, std::uint64_t index, std::uint32_t bits);
+
+  std::vector<DramDecl> drams_;
+  std::vector<SramDecl> srams_;
+  std::vector<HostArray> arrays_;
+  std::vector<std::vector<std::uint8_t>> buffers_;
+  std::vector<Pool> pools_;
+  std::vector<Write> writes_;
+  bool noting_ = false;
+};
+
+}  // namespace revet::sim

@@ -1,0 +1,35 @@
+/// What every kind of node does (docs, "Nodes"; paper, section III-A, Figures 2 to 4). The one
+/// definition that all engines share.
+#pragma once
+
+#include "revet/sim/instance.hpp"
+
+namespace revet::sim {
+
+/// Why a unit could not act.
+enum class Stall : std::uint8_t {
+  none,     ///< it acted
+  input,    ///< `port` has no token
+  output,   ///< a reader of `port` has no room
+  pointer,  ///< its pool has no free pointer
+  ended,    ///< a source has sent everything
+};
+
+struct Step {
+  Stall stall = Stall::none;
+  std::uint32_t port = 0;
+};
+
+/// Lets a unit act once: it takes at most one expanded token per input and puts at most one per
+/// output, or does nothing and says why. A merge with nothing to take names one side; it would take
+/// the other as well (see waits_for_either).
+/// Throws Error for errors of the program, InternalError where streams do not match.
+Step step(Instance& instance, NodeId node);
+
+/// The inputs any of which would let a unit act that is stalled on one of them.
+std::vector<std::uint32_t> waits_for_either(const Instance& instance, NodeId node, Step stalled);
+
+/// Performs the access of a memory node other than alloc and free; gives its result.
+std::uint32_t perform(Instance& instance, const Unit& unit, const Request& request);
+
+}  // namespace revet::sim

@@ -1,0 +1,170 @@
+#include "revet/sim/memory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "revet/diagnostics.hpp"
+#include "revet/scalar.hpp"
+
+namespace revet::sim {
+namespace {
+
+/// The text is the same on every target.
+std::uint64_t checked(const Memories::Elements& in, std::int64_t index, const char* access,
+                      Loc place) {
+  if (index < 0 || static_cast<std::uint64_t>(index) >= in.count)
+    throw Error(Exit::program, place,
+                fmt::format("index {} is outside array '{}' of size {} ({})", index, *in.name,
+                            in.count, access));
+  return static_cast<std::uint64_t>(index);
+}
+
+/// The valid elements of a transfer: first <= k < last.
+struct Extent {
+  std::uint64_t first;
+  std::uint64_t last;
+};
+Extent valid_elements(std::uint64_t count, std::uint64_t n, std::int64_t base, std::int64_t valid) {
+  // Far positions must not overflow.
+  if (base >= static_cast<std::int64_t>(count) || base <= -static_cast<std::int64_t>(n))
+    return {0, 0};
+  const std::int64_t wanted = std::clamp<std::int64_t>(valid, 0, static_cast<std::int64_t>(n));
+  const std::int64_t first = std::clamp<std::int64_t>(-base, 0, wanted);
+  const std::int64_t last =
+      std::clamp<std::int64_t>(static_cast<std::int64_t>(count) - base, first, wanted);
+  return {static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last)};
+}
+
+}  // namespace
+
+std::vector<HostArray> bind(Launch& launch) {
+  std::vector<HostArray> arrays;
+  for (ArrayData& array : launch.arrays) {
+    if (!array.data() && array.count != 0) array.load();
+    arrays.push_back({array.data(), array.count});
+  }
+  return arrays;
+}
+
+// --- pools --------------------------------------------------------------------------------------
+
+Pool::Pool(const PoolDecl& decl)
+    : name_(decl.name), free_(decl.pointers), taken_(decl.pointers, false) {
+  std::iota(free_.begin(), free_.end(), 0u);
+}
+
+std::uint32_t Pool::take() {
+  const std::uint32_t pointer = free_.front();
+  free_.pop_front();
+  taken_[pointer] = true;
+  return pointer;
+}
+
+void Pool::give_back(std::uint32_t pointer) {
+  if (pointer >= taken_.size() || !taken_[pointer])
+    throw InternalError(
+        fmt::format("pointer {} of pool '{}' is freed but was not allocated", pointer, name_));
+  taken_[pointer] = false;
+  free_.push_back(pointer);
+}
+
+// --- memories -----------------------------------------------------------------------------------
+
+Memories::Memories(const std::vector<DramDecl>& drams, const std::vector<SramDecl>& srams,
+                   const std::vector<PoolDecl>& pools, const std::vector<HostArray>& arrays)
+    : drams_(drams), srams_(srams), arrays_(arrays) {
+  if (drams.size() != arrays.size())
+    throw InternalError(
+        fmt::format("the graph has {} arrays, the launch {}", drams.size(), arrays.size()));
+  for (const SramDecl& sram : srams)
+    buffers_.emplace_back(std::size_t{sram.size} * sram.pointers * Type{sram.element}.bytes());
+  for (const PoolDecl& pool : pools) pools_.emplace_back(pool);
+}
+
+Memories::Elements Memories::dram(std::uint32_t id) {
+  return {&drams_[id].name, drams_[id].element, true, arrays_[id].data, arrays_[id].count};
+}
+
+Memories::Elements Memories::sram(std::uint32_t id, std::uint32_t pointer) {
+  const SramDecl& sram = srams_[id];
+  if (pointer >= sram.pointers)
+    throw InternalError(
+        fmt::format("pointer {} of SRAM '{}' is not below {}", pointer, sram.name, sram.pointers));
+  const std::size_t bytes = std::size_t{sram.size} * Type{sram.element}.bytes();
+  return {&sram.name, sram.element, false, buffers_[id].data() + pointer * bytes, sram.size};
+}
+
+void Memories::put(const Elements& to, std::uint64_t index, std::uint32_t bits) {
+  if (noting_ && to.off_chip) {
+    const Kind raw = to.kind == Kind::i1 ? Kind::u8 : to.kind;  // a bool is kept as it was stored
+    writes_.push_back({to.data, raw, index, load_element(to.data, raw, index)});
+  }
+  store_element(to.data, to.kind, index, bits);
+}
+
+void Memories::undo() {
+  for (auto write = writes_.rbegin(); write != writes_.rend(); ++write)
+    store_element(write->data, write->kind, write->index, write->before);
+  writes_.clear();
+}
+
+std::uint32_t Memories::load(const Elements& from, std::int64_t index, Loc place) const {
+  return load_element(from.data, from.kind, checked(from, index, "read", place));
+}
+
+void Memories::store(const Elements& to, std::int64_t index, std::uint32_t bits, Loc place) {
+  put(to, checked(to, index, "write", place), bits);
+}
+
+std::uint32_t Memories::atomic(const Elements& at, std::int64_t index, Atomic op,
+                               std::uint32_t value, std::uint32_t desired, Loc place) {
+  const std::uint64_t i = checked(at, index, "atomic", place);
+  const std::uint32_t old = load_element(at.data, at.kind, i);
+  const auto updated = [&] {
+    switch (op) {
+      case Atomic::add: return apply(Scalar::add, at.kind, old, value);
+      case Atomic::sub: return apply(Scalar::sub, at.kind, old, value);
+      case Atomic::and_: return apply(Scalar::and_, at.kind, old, value);
+      case Atomic::or_: return apply(Scalar::or_, at.kind, old, value);
+      case Atomic::xor_: return apply(Scalar::xor_, at.kind, old, value);
+      case Atomic::min: return apply(Scalar::min, at.kind, old, value);
+      case Atomic::max: return apply(Scalar::max, at.kind, old, value);
+      case Atomic::exchange: return value;
+      case Atomic::cas: return old == value ? desired : old;
+    }
+    return old;
+  };
+  put(at, i, updated());
+  return old;
+}
+
+void Memories::bulk_load(const Elements& array, const Elements& buffer, std::int64_t base,
+                         std::int64_t valid) const {
+  const Extent extent = valid_elements(array.count, buffer.count, base, valid);
+  const std::size_t width = Type{buffer.kind}.bytes();
+  fill_zero(buffer);
+  if (extent.first == extent.last) return;
+  const auto from = static_cast<std::uint64_t>(base + static_cast<std::int64_t>(extent.first));
+  std::memcpy(buffer.data + extent.first * width, array.data + from * width,
+              (extent.last - extent.first) * width);
+  if (buffer.kind != Kind::i1) return;
+  for (std::uint64_t k = extent.first; k < extent.last; ++k)
+    buffer.data[k] = buffer.data[k] != 0 ? 1 : 0;
+}
+
+void Memories::bulk_store(const Elements& array, const Elements& buffer, std::int64_t base,
+                          std::int64_t valid) {
+  const Extent extent = valid_elements(array.count, buffer.count, base, valid);
+  for (std::uint64_t k = extent.first; k < extent.last; ++k)
+    put(array, static_cast<std::uint64_t>(base + static_cast<std::int64_t>(k)),
+        load_element(buffer.data, buffer.kind, k));
+}
+
+void Memories::fill_zero(const Elements& buffer) const {
+  std::memset(buffer.data, 0, buffer.count * Type{buffer.kind}.bytes());
+}
+
+}  // namespace revet::sim
