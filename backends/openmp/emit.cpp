@@ -213,9 +213,14 @@ std::vector<EmittedFile> emit(const Module& original, BackendContext& context) {
   if (main.loc().known())
     source = " from " +
              in_comment(std::filesystem::path(file_name(main.loc().file)).filename().string());
+  const std::string declarations =
+      header_text(name, in_comment(context.program), emitter, signature);
+  // A name that no #include can spell: the header's text itself then.
+  const bool can_include = header.find_first_of("\"\n") == std::string::npos;
   std::string text = "// The program '" + in_comment(context.program) +
-                     "', emitted by revet for OpenMP" + source + ".\n" + "#include \"" + header +
-                     "\"\n\n#include <revet/runtime_ops.hpp>\n\n";
+                     "', emitted by revet for OpenMP" + source + ".\n" +
+                     (can_include ? "#include \"" + header + "\"\n" : declarations) +
+                     "\n#include <revet/runtime_ops.hpp>\n\n";
   if (!emitter.records().empty())
     text += "namespace {\n\n" + emitter.records() + "}  // namespace\n\n";
   text += "int " + name + "_init(revet_context*, " + name + "_t* program) {\n  *program = {};\n" +
@@ -223,8 +228,7 @@ std::vector<EmittedFile> emit(const Module& original, BackendContext& context) {
           "_t*) { return REVET_OK; }\n\n";
   text += wrapped("int " + name + "_run(", parameters(name, emitter, signature, true), ") {\n");
   text += prologue(main, emitter, signature) + body.text() + "}\n";
-  return {{".cpp", std::move(text)},
-          {".h", header_text(name, in_comment(context.program), emitter, signature)}};
+  return {{".cpp", std::move(text)}, {".h", declarations}};
 }
 
 }  // namespace revet::openmp

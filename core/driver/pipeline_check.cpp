@@ -101,7 +101,7 @@ class Checker {
       case Strategy::first_of: {
         State out;
         for (Strategy& part : s.parts) out.merge(visit(part, state));
-        return out;
+        return s.parts.empty() ? state : out;
       }
       case Strategy::choose: {
         const bool predicate = s.predicate.has_value();

@@ -27,6 +27,7 @@ class Reader : private TomlNodes {
     if (!top) return std::nullopt;
     read_file(*top, file, true);
     apply_parameter_overrides();
+    if (names_.strategies.count("main") == 0 && diagnostics().has_errors()) return std::nullopt;
     if (names_.strategies.count("main") == 0)
       diagnostics().error({intern_file(file.string()), 1, 1, 1},
                           "the pipeline has no strategy 'main'");
@@ -56,7 +57,10 @@ class Reader : private TomlNodes {
       std::string what(e.description());
       if (!what.empty())
         what[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(what[0])));
-      diagnostics().error(loc_of(e.source()), what);
+      Loc loc = loc_of(e.source());
+      // Its column of a bad byte is that of the one before.
+      if (what.find("utf-8") != std::string::npos) ++loc.col;
+      diagnostics().error(loc, what);
       return nullptr;
     }
   }

@@ -193,8 +193,6 @@ class Reader : private TomlNodes {
           wrong_type(body, fmt::format("'{}'", verb.name), "an array of strategies");
         else
           s.parts = read(body, here).parts;
-        if (verb.kind == Strategy::first_of && body.is_array() && body.as_array()->empty())
-          diagnostics().error(loc_of(body), "'first-of' needs at least one strategy");
         break;
       case Strategy::repeat:
       case Strategy::attempt:

@@ -214,15 +214,7 @@ void compile_command(const Command& command, const std::vector<std::string>& wor
     if (emit == "dot") return answer_to(output, print_dot(*program.module));
     if (emit == "rir" || !can_emit) return answer_to(output, print(*program.module));
     const fs::path path(output);
-    std::string header;
-    if (output != "-") {
-      header = path.stem().string() + ".h";
-      if (header.find_first_of("\"\\\n") != std::string::npos)
-        throw Error(Exit::usage,
-                    fmt::format("-o {}: a file name with a quote, a backslash or a line "
-                                "break cannot be included",
-                                output));
-    }
+    const std::string header = output == "-" ? "" : path.stem().string() + ".h";
     BackendContext context{
         pipeline.backend_options, session.diagnostics, program.name, header, 1, common.verbose};
     std::vector<EmittedFile> files;

@@ -274,7 +274,7 @@ def summaries(s):
         err = s.run(["opt", "p.rvt", *words, "--print-pass-stats", "-o", "out.rir"]).stderr.decode()
         s.check(f"{name} says what it visited and changed",
                 re.search(rf"^{name}: (un)?changed, ops \d+ -> \d+, visited [1-9]\d*, changes \d+$", err, re.M), err)
-        err = s.run(["opt", s.write("none.rir", ""), "--pass", name, "-v"]).stderr.decode()
+        err = s.run(["opt", s.write("none.rir", "// no ops\n"), "--pass", name, "-v"]).stderr.decode()
         s.check(f"{name} on no ops: -v says so", f"note: pass '{name}' visited 0 ops" in err or "error:" in err, err)
     s.check("without -v no such note", not s.run(["opt", "none.rir", "--pass", "canonicalize"]).stderr)
 

@@ -339,11 +339,11 @@ class Expressions:
 
     def index(self, ctx, size, depth=1):
         """An integer in 0..size-1."""
-        if size == 1 or self.chance(0.1):
+        if size == 1 or self.chance(0.12):
             return literal(str(self.random.randrange(size)), "index by literal")
         power = size & (size - 1) == 0
         form = self.weighted({"mask": 60 if power else 0, "remainder": 10, "min": 4, "clamp": 6})
-        inner = self.value(ctx, "i", max(0, depth - 1))
+        inner = self.identity(ctx) if self.chance(0.4) else self.value(ctx, "i", max(0, depth - 1))
         if form == "min" and not ctx.find("min"):
             return call("min", [Expr("i", ["uint(", inner, ")"]), literal(f"{size - 1}u")], "i", "index by min")
         if form == "clamp" and not ctx.find("clamp"):
@@ -365,10 +365,12 @@ class Expressions:
         ways = [("input", a) for a in self.inputs if a.kind == kind]
         if ctx.thread.own:
             ways += [("output", a) for a in self.outputs if a.kind == kind] * 2
-        ways += [("memory", p) for p in ctx.memories()
-                 if p[0].kind == kind and p[1].mode != "atomic" and not p[0].form.endswith("WriteIt")] * 3
+        held = [("memory", p) for p in ctx.memories()
+                if p[0].kind == kind and p[1].mode != "atomic" and not p[0].form.endswith("WriteIt")]
         if kind == "i" and ctx.thread.kind == "main" and ctx.thread.forks == 0 and ctx.thread.width is None:
             ways += [("accumulator", a) for a in self.accumulators]
+        if held and self.chance(0.6):
+            ways = held
         if not ways:
             return None
         way, what = self.pick(ways)
@@ -397,9 +399,11 @@ class Expressions:
             ways += [("variable", v) for v in ctx.assignable(kind)] * 2
         if ctx.thread.own:
             ways += [("output", a) for a in self.outputs if kind in (None, a.kind) and a.name not in ctx.frozen]
-        ways += [("memory", p) for p in ctx.memories()
-                 if kind in (None, p[0].kind) and p[1].mode == "own" and not p[0].is_iterator()
-                 and p[0].form != "ReadView"] * 3
+        held = [("memory", p) for p in ctx.memories()
+                if kind in (None, p[0].kind) and p[1].mode == "own" and not p[0].is_iterator()
+                and p[0].form != "ReadView"]
+        if held and self.chance(0.5):
+            ways = held
         if not ways:
             return None
         way, what = self.pick(ways)

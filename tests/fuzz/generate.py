@@ -42,7 +42,7 @@ class Program(Threads):
     def __init__(self, seed):
         self.seed = seed
         self.random = random.Random(seed)
-        self.left = self.random.choice([15, 25, 40, 60, 90])
+        self.left = self.random.choice([20, 50, 80, 120, 180])
         self.names = 0
         self.functions = []
         self.floats = self.chance(0.6)

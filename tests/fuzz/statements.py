@@ -118,6 +118,10 @@ class Statements(Expressions):
 
     def make_store(self, ctx):
         target = self.place(ctx, None, 2, memory_only=True)
+        if target and self.chance(0.25):
+            value = self.element(ctx, target.kind, 1)
+            if value:
+                return [Stmt([target, " = ", value, ";"], ("statement =",))]
         return target and [Stmt([self.assigned(ctx, None, target, "statement"), ";"])]
 
     def make_atomic(self, ctx):
@@ -171,6 +175,12 @@ class Statements(Expressions):
         if self.chance(0.04):
             return [jump]
         return [Stmt(["if (", self.condition(ctx), ") ", Block([jump])], ("if",))]
+
+    def at_times(self, ctx, statement):
+        """Under a condition now and then: what an iterator passes without a write is 0."""
+        if self.chance(0.6):
+            return statement
+        return Stmt(["if (", self.condition(ctx), ") ", Block([statement])], ("if",))
 
     def make_break(self, ctx):
         return self.guarded(ctx, Stmt(["break;"], ("break",))) if ctx.loop else None
@@ -304,13 +314,28 @@ class Statements(Expressions):
         ctx.access[memory] = access
         memory.declared_in = ctx.runs()
 
+    def used(self, ctx, memory):
+        """A few accesses right behind a declaration, so that most memories have some."""
+        made = []
+        for _ in range(self.random.choice([0, 1, 2, 3])):
+            access = ctx.access[memory]
+            element = self.indexed(ctx, memory.name, access.base, access.count, memory.kind, ())
+            out = self.place(ctx, memory.kind, 1)
+            if memory.form != "ReadView" and (self.chance(0.6) or not out):
+                element.tags = (f"write of {memory.form}",)
+                made.append(Stmt([self.assigned(ctx, None, element, "statement"), ";"]))
+            elif out:
+                element.tags = (f"read of {memory.form}",)
+                made.append(Stmt([out, self.pick([" = ", " += "]), element, ";"]))
+        return made
+
     def make_sram(self, ctx):
         type_ = "float" if self.floats and self.chance(0.15) else self.pick(["int", "int", "uint", *INTEGERS])
         text, size = self.pick([("1", 1), ("2", 2), ("4", 4), ("4", 4), ("5", 5), ("8", 8), ("8", 8), ("16", 16),
                                 ("(1 << 3)", 8), ("2 * 3", 6), *self.constant_sizes])
         m = Memory(self.unique("m"), "SRAM", type_, size, ctx.thread)
         self.open(ctx, m, Access("own", "", size, ctx.thread))
-        return [Stmt([f"SRAM<{type_}, {text}> {m.name};"], ("SRAM",))]
+        return [Stmt([f"SRAM<{type_}, {text}> {m.name};"], ("SRAM",)), *self.used(ctx, m)]
 
     def own_tile(self, ctx, array, size):
         """Base and valid elements of a tile that stays within what this thread owns."""
@@ -338,7 +363,7 @@ class Statements(Expressions):
         m = Memory(self.unique("w"), form, array.element, size, ctx.thread, array)
         self.open(ctx, m, Access("own", "", size, ctx.thread))
         tags = (form, tag, "ReadView of own DRAM") if own and form == "ReadView" else (form, tag)
-        return [Stmt([f"{form}<{size}> {m.name}({array.name}, ", *arguments, ");"], tags)]
+        return [Stmt([f"{form}<{size}> {m.name}({array.name}, ", *arguments, ");"], tags), *self.used(ctx, m)]
 
     def make_read_view(self, ctx):
         if ctx.thread.own and self.chance(0.4):
@@ -370,7 +395,10 @@ class Statements(Expressions):
             return [Stmt([f"{form}<{size}> {name}({array.name}, {ctx.thread.own});"], (form, "ReadIt of own DRAM"))]
         array = self.pick(self.inputs)
         m = Memory(name, form, array.element, size, ctx.thread, array)
-        position = self.value(ctx, "i", 1) if self.chance(0.3) else self.index(ctx, array.size)
+        if self.chance(0.15):
+            position = literal(self.pick(["-1", "-5", "-2147483648", "4294967290u", "2147483645"]))
+        else:
+            position = self.value(ctx, "i", 1) if self.chance(0.2) else self.index(ctx, array.size)
         self.open(ctx, m, Access("own", "", size, ctx.thread))
         return [Stmt([f"{form}<{size}> {name}({array.name}, ", position, ");"], (form,)), *self.walk(ctx, m)]
 
@@ -408,7 +436,7 @@ class Statements(Expressions):
             scope = ctx.inner()
             scope.scopes[-1][counter] = Variable(counter, "int", ctx.thread, mutable=False)
             body = self.loop_body(scope, trips)
-            tail = [Stmt([f"*{m.name} = ", self.value(scope), ";"], ("write of WriteIt",)),
+            tail = [self.at_times(scope, Stmt([f"*{m.name} = ", self.value(scope), ";"], ("write of WriteIt",))),
                     Stmt([f"{m.name}++;"], ("it++",))]
             body.parts += tail
             made.append(Stmt([f"for (int {counter} = 0; {counter} < ", literal(str(trips)), f"; {counter}++) ", body],
@@ -434,7 +462,7 @@ class Statements(Expressions):
         inner.scopes[-1][counter] = Variable(counter, "int", ctx.thread, mutable=False)
         limit = self.unique("k")
         body = self.loop_body(inner, trips)
-        stores = [Stmt([f"*{name} = ", self.value(inner), ";"], ("write of ManualWriteIt",))]
+        stores = [self.at_times(inner, Stmt([f"*{name} = ", self.value(inner), ";"], ("write of ManualWriteIt",)))]
         last, tag = self.pick([(f"{counter} == {limit} - 1", "next(last)"), ("false", "next(false)")])
         tail = [*(stores if self.chance(0.9) else []), Stmt([f"{name}.next({last});"], (tag,))]
         body.parts += tail
@@ -445,6 +473,11 @@ class Statements(Expressions):
             statements += [Stmt([f"*{name} = ", self.value(scope), ";"], ("write of ManualWriteIt",)),
                            Stmt([f"{name}.next(true);"], ("next(true)",))]
         return [Stmt([Block(statements)], ("block",))]
+
+    def skip(self, ctx):
+        if self.chance(0.2):
+            return literal(self.pick(["4294967295u", "0", "4294967290u", "2147483647", "-4"]))
+        return self.identity(ctx) if self.chance(0.5) else self.value(ctx, "i", 1)
 
     def make_move(self, ctx):
         """Something with an iterator that is open."""
@@ -461,5 +494,5 @@ class Statements(Expressions):
                 return None
             m.moves -= runs
         elif self.chance(0.4):
-            return [Stmt([f"{m.name} += ", self.value(ctx, "i", 1), ";"], ("it += k",))]
+            return [Stmt([f"{m.name} += ", self.skip(ctx), ";"], ("it += k",))]
         return [Stmt([f"{m.name}++;"], ("it++",))]
