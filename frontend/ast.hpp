@@ -165,6 +165,12 @@ struct Expr {
   Type operation;  ///< assign with op, step, builtins: the type in which it is computed
 };
 
+/// The value of a constant integer.
+inline std::int64_t integer_of(const Expr& e) {
+  return e.type.is_signed() ? std::int64_t{static_cast<std::int32_t>(e.bits)}
+                            : std::int64_t{e.bits};
+}
+
 /// How a statement can end, as a set.
 enum Flow : std::uint8_t {
   flow_none = 0,
@@ -311,6 +317,7 @@ struct Function {
   // sema:
   Symbol* symbol = nullptr;
   std::uint8_t flow = flow_next;
+  bool may_end = false;  ///< a call may be the caller's end: it exits, or forks into no threads
 };
 
 struct Constant {

@@ -54,7 +54,7 @@ std::unique_ptr<Module> compile_source(FileId file, const SourceManager& sources
 }
 
 std::vector<std::string> frontend_warnings() {
-  return {"bounds", "narrowing", "pragma", "tautology"};
+  return {"bounds", "narrowing", "pragma", "race", "tautology"};
 }
 
 }  // namespace revet

@@ -4,7 +4,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
 
+#include "races.hpp"
 #include "revet/scalar.hpp"
 
 namespace revet {
@@ -26,6 +28,7 @@ void Sema::run() {
   if (!main_ && !ast_.broken) {
     error({ast_.file, 1, 1, 0}, "the program has no 'main'");
   }
+  if (!diagnostics_.has_errors()) report_races(ast_, diagnostics_);
 }
 
 void Sema::declare_items() {
@@ -91,11 +94,11 @@ ast::Symbol* Sema::find(std::string_view name) const {
   return it == visible_.end() || it->second.empty() ? nullptr : it->second.back();
 }
 
-void Sema::undeclared(std::string_view name, Loc loc, bool called) {
+void Sema::undeclared(std::string_view name, Loc loc, Place place) {
   if (diagnostics_.full())
     error(loc, "");  // counted, not shown
   else
-    report_undeclared(name, loc, called);
+    report_undeclared(name, loc, place);
   // Once is enough.
   scopes_.back().push_back(name);
   Symbol* s = ast_.symbol(SymbolKind::unknown, name, {});
@@ -103,13 +106,58 @@ void Sema::undeclared(std::string_view name, Loc loc, bool called) {
   visible_[name].push_back(s);
 }
 
-void Sema::report_undeclared(std::string_view name, Loc loc, bool called) {
+bool Sema::fits(const Symbol& s, Place place) const {
+  using ast::MemoryForm;
+  bool own = s.thread == thread_;
+  if (s.kind == SymbolKind::function)
+    return place == Place::called && s.function != main_ && s.function != function_;
+  if (s.kind == SymbolKind::constant)
+    return place == Place::value && constants_.at(&s)->state != ast::Constant::active;
+  if (s.kind == SymbolKind::variable) {
+    if (place == Place::value) return !constants_only_;
+    return own && (place == Place::target || place == Place::stepped || place == Place::skipped);
+  }
+  if (s.kind != SymbolKind::memory) return false;
+  bool shared = s.form == MemoryForm::dram || s.form == MemoryForm::sram;
+  bool written = s.form == MemoryForm::write_view || s.form == MemoryForm::modify_view;
+  bool reader = own && (s.form == MemoryForm::read_it || s.form == MemoryForm::peek_read_it);
+  bool manual = own && s.form == MemoryForm::manual_write_it;
+  switch (place) {
+    case Place::value:
+    case Place::target:
+    case Place::called: return false;
+    case Place::stepped: return reader || (own && s.form == MemoryForm::write_it);
+    case Place::skipped:
+    case Place::reader: return reader;
+    case Place::array: return s.form == MemoryForm::dram;
+    case Place::element:
+      return shared || ast::is_view(s.form) || (own && s.form == MemoryForm::peek_read_it);
+    case Place::element_target: return shared || written;
+    case Place::element_atomic: return shared && (s.element == type_i32 || s.element == type_u32);
+    case Place::writer: return manual || (own && s.form == MemoryForm::write_it);
+    case Place::ended: return manual;
+  }
+  return false;
+}
+
+std::string Sema::suggestion(std::string_view name, std::vector<std::string> candidates) {
+  // Every name of one letter is near to every other; only its case tells that it could be meant.
+  if (name.size() == 1) {
+    auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
+    std::erase_if(candidates, [&](const std::string& c) {
+      return c.size() != 1 || lower(c[0]) != lower(name[0]);
+    });
+  }
+  std::sort(candidates.begin(), candidates.end());
+  return did_you_mean(name, candidates);
+}
+
+void Sema::report_undeclared(std::string_view name, Loc loc, Place place) {
   std::vector<std::string> candidates;
   for (const auto& [known, symbols] : visible_) {
-    if (!symbols.empty() && symbols.back()->kind != SymbolKind::unknown)
-      candidates.emplace_back(known);
+    if (!symbols.empty() && fits(*symbols.back(), place)) candidates.emplace_back(known);
   }
-  if (called) {
+  if (place == Place::called) {
     for (const char* b : {"min",
                           "max",
                           "abs",
@@ -130,22 +178,21 @@ void Sema::report_undeclared(std::string_view name, Loc loc, bool called) {
                           "atomic_max",
                           "atomic_exchange",
                           "atomic_cas"}) {
-      candidates.emplace_back(b);
+      if (!find(b)) candidates.emplace_back(b);
     }
   }
-  std::sort(candidates.begin(), candidates.end());
-  Diagnostic& d = error(loc, fmt::format("'{}' is not declared{}", name,
-                                         did_you_mean(std::string(name), candidates)));
+  Diagnostic& d = error(
+      loc, fmt::format("'{}' is not declared{}", name, suggestion(name, std::move(candidates))));
   if (function_) {
-    for (const auto& [local, place] : function_->locals) {
+    for (const auto& [local, at] : function_->locals) {
       if (local != name) continue;
-      bool later = place.line > loc.line || (place.line == loc.line && place.col >= loc.col);
+      bool later = at.line > loc.line || (at.line == loc.line && at.col >= loc.col);
       if (name == declaring_) {
-        d.note(place, "a name is not visible in its own initial value");
+        d.note(at, "a name is not visible in its own initial value");
         break;
       }
-      d.note(place, later ? "declared only here: a name is visible from its declaration on"
-                          : "declared here, in a block that has ended");
+      d.note(at, later ? "declared only here: a name is visible from its declaration on"
+                       : "declared here, in a block that has ended");
       break;
     }
   }

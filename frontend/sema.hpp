@@ -27,9 +27,27 @@ class Sema {
   Symbol* declare(ast::SymbolKind kind, std::string_view name, Loc loc);
   void declare_unknown(const std::vector<std::string_view>& names);
   Symbol* find(std::string_view name) const;
+  /// What a name stands for in its place, and so which names could be meant by one that is unknown.
+  enum class Place {
+    value,           ///< read
+    target,          ///< left of `=`
+    stepped,         ///< of `x++`
+    skipped,         ///< left of `+=`
+    called,          ///< before ( )
+    array,           ///< of a view or an iterator
+    element,         ///< before [ ]
+    element_target,  ///< before [ ], left of `=`
+    element_atomic,  ///< before [ ], in an atomic
+    reader,          ///< of `*it`
+    writer,          ///< of `*it = v`
+    ended,           ///< of `it.next(last)`
+  };
+  bool fits(const Symbol& s, Place place) const;
   /// Reports a name that is not visible.
-  void undeclared(std::string_view name, Loc loc, bool called);
-  void report_undeclared(std::string_view name, Loc loc, bool called);
+  void undeclared(std::string_view name, Loc loc, Place place);
+  void report_undeclared(std::string_view name, Loc loc, Place place);
+  /// " (did you mean 'x'?)", or nothing.
+  static std::string suggestion(std::string_view name, std::vector<std::string> candidates);
   void constant(ast::Constant& c);
   void function(ast::Function& f);
   void push_scope() { scopes_.emplace_back(); }
@@ -41,20 +59,23 @@ class Sema {
   // --- sema_types.cpp: types, conversions, constants ---
   /// Reports what a constant or its conversion loses, or where a value narrows.
   void check_conversion(const Expr& from, Type to);
+  /// An expression whose value, if it has one, is not used: anything but the name of memory.
+  void effect(Expr& e);
   /// A scalar value; false (reported, or an error before) where it is none.
   bool value(Expr& e);
   bool condition(Expr& e) { return value(e); }
   bool integer_value(Expr& e, const char* what);
   /// An integer constant; nullopt where it is none.
   std::optional<std::int64_t> constant_integer(Expr& e, const char* what);
-  static std::int64_t integer_of(const Expr& e);
+  /// What a constant integer would be if its + - * << did not wrap; nullopt beyond 64 bits.
+  static std::optional<std::int64_t> unwrapped(const Expr& e);
   /// Sets `constant` and `bits` of an expression of known operands.
   void fold(Expr& e);
   void fold_chain(Expr& e);
 
   // --- sema_expr.cpp ---
   void expr(Expr& e);
-  void name(Expr& e);
+  void name(Expr& e, Place place);
   void chain(Expr& e);
   Type chain_step(const Expr& e, std::size_t i, Type left, const Expr* left_expr);
   void tautology(const ast::ChainOp& op, const Expr* left, const Expr* right);
@@ -63,8 +84,9 @@ class Sema {
   void assign(Expr& e, bool whole_statement);
   void step(Expr& e, bool of_dereference);
   void cast(Expr& e);
-  /// Checks the left side of an assignment (`reads`: also its old value is used).
-  bool assignable(Expr& e, bool reads);
+  /// Checks the left side of an assignment (`reads`: also its old value is used). `variable` is the
+  /// place of a variable there.
+  bool assignable(Expr& e, bool reads, Place variable);
   bool assignable_variable(Expr& e);
   void note_assigned(Symbol& variable);
 
@@ -81,12 +103,12 @@ class Sema {
   void memory(ast::MemoryDecl& m, bool at_file_level);
   void memory_arguments(ast::MemoryDecl& m);
   /// The memory that an expression names; null (reported) where it names none.
-  Symbol* memory_named(Expr& e);
-  void index(Expr& e);
+  Symbol* memory_named(Expr& e, Place place);
+  void index(Expr& e, Place place);
   void dereference(Expr& e);
   void method(Expr& e);
   /// The iterator that `e` names if this thread may use it.
-  Symbol* iterator_named(Expr& e, const char* use);
+  Symbol* iterator_named(Expr& e, const char* use, Place place);
   void advance(Expr& e, Symbol& iterator, Expr& amount);
 
   // --- sema_size.cpp: sizes of DRAM arrays ---
@@ -148,7 +170,8 @@ class Sema {
   std::vector<ast::Function*> call_path_;
   std::vector<const Symbol*> open_memory_;
   std::vector<Frame> frames_;
-  std::string_view declaring_;  ///< the variable whose initial value is checked
+  std::string_view declaring_;   ///< the variable whose initial value is checked
+  bool constants_only_ = false;  ///< within an expression that must be a constant
   ast::Function* function_ = nullptr;
   ast::Function* main_ = nullptr;
   const ast::Foreach* thread_ = nullptr;

@@ -75,7 +75,7 @@ void Sema::call(Expr& e) {
       error(e.loc,
             "fork can only be the whole right side of a declaration or an assignment statement");
     } else {
-      undeclared(e.name, e.name_loc, true);
+      undeclared(e.name, e.name_loc, Place::called);
     }
     return;
   }
@@ -157,7 +157,7 @@ void Sema::atomic(Expr& e) {
       good = false;
     }
   } else {
-    index(element);
+    index(element, Place::element_atomic);
     good = !is_error(element.type);
   }
   if (good) {

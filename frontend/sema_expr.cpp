@@ -16,7 +16,7 @@ void Sema::expr(Expr& e) {
       e.type = ast::error_type;
       break;
     case ExprKind::literal: e.pure = true; break;
-    case ExprKind::name: name(e); break;
+    case ExprKind::name: name(e, Place::value); break;
     case ExprKind::chain: chain(e); break;
     case ExprKind::unary: e.op == Operator::deref ? dereference(e) : unary(e); break;
     case ExprKind::conditional: conditional(e); break;
@@ -24,7 +24,7 @@ void Sema::expr(Expr& e) {
     case ExprKind::step: step(e, false); break;
     case ExprKind::cast: cast(e); break;
     case ExprKind::call: call(e); break;
-    case ExprKind::index: index(e); break;
+    case ExprKind::index: index(e, Place::element); break;
     case ExprKind::method: method(e); break;
     case ExprKind::foreach:
       foreach (*e.loop)
@@ -40,10 +40,10 @@ void Sema::expr(Expr& e) {
   }
 }
 
-void Sema::name(Expr& e) {
+void Sema::name(Expr& e, Place place) {
   Symbol* s = find(e.name);
   if (!s) {
-    undeclared(e.name, e.loc, false);
+    undeclared(e.name, e.loc, place);
     return;
   }
   e.symbol = s;
@@ -194,9 +194,9 @@ void Sema::note_assigned(Symbol& variable) {
   }
 }
 
-bool Sema::assignable(Expr& e, bool reads) {
+bool Sema::assignable(Expr& e, bool reads, Place variable) {
   if (e.kind == ExprKind::name) {
-    expr(e);
+    name(e, variable);
     if (is_error(e.type)) return false;
     if (e.type.is_memory()) {
       error(e.loc, fmt::format("the {} '{}' cannot be assigned{}", ast::spelling(e.symbol->form),
@@ -210,7 +210,7 @@ bool Sema::assignable(Expr& e, bool reads) {
     return assignable_variable(e);
   }
   if (e.kind == ExprKind::index) {
-    index(e);
+    index(e, Place::element_target);
     if (is_error(e.type)) return false;
     const Symbol& s = *e.operands[0]->symbol;
     if (s.form == ast::MemoryForm::read_view || ast::is_iterator(s.form)) {
@@ -222,7 +222,7 @@ bool Sema::assignable(Expr& e, bool reads) {
     return true;
   }
   if (e.kind == ExprKind::unary && e.op == Operator::deref) {
-    Symbol* s = iterator_named(*e.operands[0], "'*'");
+    Symbol* s = iterator_named(*e.operands[0], "'*'", Place::writer);
     if (!s) return false;
     e.symbol = s;
     bool writes =
@@ -252,7 +252,7 @@ void Sema::assign(Expr& e, bool whole_statement) {
     if (s && s->kind == SymbolKind::memory && ast::is_iterator(s->form)) {
       left.symbol = s;
       left.type = s->type;
-      if (!iterator_named(left, ast::spelling(e.op))) {
+      if (!iterator_named(left, ast::spelling(e.op), Place::skipped)) {
         value(right);
         return;
       }
@@ -266,7 +266,8 @@ void Sema::assign(Expr& e, bool whole_statement) {
     }
   }
   // The left side is checked first, as it is evaluated first.
-  bool good = assignable(left, e.op != Operator::none);
+  bool good = assignable(left, e.op != Operator::none,
+                         e.op == Operator::add ? Place::skipped : Place::target);
   if (whole_statement && e.op == Operator::none && is_fork(right)) {
     fork(right);
   } else {
@@ -299,7 +300,7 @@ void Sema::step(Expr& e, bool of_dereference) {
     if (s && s->kind == SymbolKind::memory && ast::is_iterator(s->form)) {
       x.symbol = s;
       x.type = s->type;
-      if (!iterator_named(x, spelling)) return;
+      if (!iterator_named(x, spelling, Place::stepped)) return;
       e.symbol = s;
       e.type = type_void;
       if (e.op == Operator::sub) {
@@ -321,7 +322,8 @@ void Sema::step(Expr& e, bool of_dereference) {
     value(e);
     return;
   }
-  if (!assignable(x, true)) return;
+  bool forward = e.op == Operator::add && !e.prefix;
+  if (!assignable(x, true, forward ? Place::stepped : Place::target)) return;
   e.type = x.type;
   e.operation = promoted(x.type);
 }

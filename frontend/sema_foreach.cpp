@@ -28,6 +28,13 @@ void Sema::foreach_range(ast::Foreach& f) {
       check_conversion(e, index);
       continue;
     }
+    if (std::optional<std::int64_t> wide = unwrapped(e); wide != integer_of(e)) {
+      error(e.loc,
+            fmt::format(
+                "{} wraps to {}{}", bound.what, integer_of(e),
+                wide ? fmt::format(": {} does not fit '{}'", *wide, e.type.source_str()) : ""));
+      continue;
+    }
     Expr converted;
     converted.type = index;
     converted.bits = convert(e.type.kind, index.kind, e.bits);

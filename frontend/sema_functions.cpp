@@ -10,6 +10,7 @@ namespace revet {
 void Sema::find_recursion(ast::Function* f) {
   FunctionFacts& facts = facts_.at(f);
   facts.state = FunctionFacts::active;
+  f->may_end = (f->flow & ast::flow_exit) || facts.fork;
   call_path_.push_back(f);
   std::set<const ast::Function*> reported;
   for (const Call& c : facts.calls) {
@@ -27,6 +28,7 @@ void Sema::find_recursion(ast::Function* f) {
         d.note((*it)->loc, fmt::format("'{}' is declared here", (*it)->name));
     }
     if (c.own_thread && callee.fork && !facts.fork) facts.fork = callee.fork;
+    if (c.own_thread && c.callee->may_end) f->may_end = true;
   }
   call_path_.pop_back();
   facts.state = FunctionFacts::done;

@@ -112,7 +112,7 @@ void Sema::memory_arguments(ast::MemoryDecl& m) {
                                               : "the position of an iterator");
       continue;
     }
-    Symbol* array = x.kind == ExprKind::name ? memory_named(x) : nullptr;
+    Symbol* array = x.kind == ExprKind::name ? memory_named(x, Place::array) : nullptr;
     if (x.kind != ExprKind::name && value(x))
       error(x.loc, fmt::format("the first argument of a {} is the name of a DRAM array", form));
     if (array && array->form != MemoryForm::dram) {
@@ -133,12 +133,12 @@ void Sema::memory_arguments(ast::MemoryDecl& m) {
   }
 }
 
-ast::Symbol* Sema::memory_named(Expr& e) {
+ast::Symbol* Sema::memory_named(Expr& e, Place place) {
   if (e.kind != ExprKind::name) {
     if (value(e)) error(e.loc, "this is no array: only named memory can be indexed");
     return nullptr;
   }
-  expr(e);
+  name(e, place);
   if (is_error(e.type)) return nullptr;
   if (e.type.is_memory()) return e.symbol;
   error(e.loc, fmt::format("'{}' has type '{}' and is no array", e.name, e.type.source_str()))
@@ -146,13 +146,13 @@ ast::Symbol* Sema::memory_named(Expr& e) {
   return nullptr;
 }
 
-void Sema::index(Expr& e) {
+void Sema::index(Expr& e, Place place) {
   e.type = ast::error_type;
-  Symbol* s = memory_named(*e.operands[0]);
+  Symbol* s = memory_named(*e.operands[0], place);
   bool good = integer_value(*e.operands[1], "an index");
   if (!s) return;
   if (ast::is_iterator(s->form)) {
-    if (!iterator_named(*e.operands[0], "'[ ]'")) return;
+    if (!iterator_named(*e.operands[0], "'[ ]'", place)) return;
     if (s->form != MemoryForm::peek_read_it) {
       error(e.loc, fmt::format("the {} '{}' cannot be indexed; only a PeekReadIt can",
                                ast::spelling(s->form), s->name))
@@ -174,10 +174,10 @@ void Sema::index(Expr& e) {
   if (good) e.type = s->element;
 }
 
-ast::Symbol* Sema::iterator_named(Expr& e, const char* use) {
+ast::Symbol* Sema::iterator_named(Expr& e, const char* use, Place place) {
   Symbol* s = nullptr;
   if (e.kind == ExprKind::name) {
-    expr(e);
+    name(e, place);
     if (is_error(e.type)) return nullptr;
     s = e.symbol;
   } else if (!value(e)) {
@@ -206,7 +206,7 @@ void Sema::dereference(Expr& e) {
   // `*it++` reads, then advances.
   bool advances = x.kind == ExprKind::step && !x.prefix && x.op == Operator::add &&
                   x.operands[0]->kind == ExprKind::name;
-  Symbol* s = iterator_named(advances ? *x.operands[0] : x, "'*'");
+  Symbol* s = iterator_named(advances ? *x.operands[0] : x, "'*'", Place::reader);
   if (!s) return;
   if (s->form == MemoryForm::write_it || s->form == MemoryForm::manual_write_it) {
     error(e.loc, fmt::format("the {} '{}' cannot be read", ast::spelling(s->form), s->name))
@@ -246,7 +246,7 @@ void Sema::method(Expr& e) {
     expr(*e.operands[1]);
     return;
   }
-  Symbol* s = iterator_named(x, "'next'");
+  Symbol* s = iterator_named(x, "'next'", Place::ended);
   bool good = condition(*e.operands[1]);
   if (!s) return;
   if (s->form != MemoryForm::manual_write_it) {

@@ -22,7 +22,7 @@ void Sema::size_name(Expr& e) {
   }
   Symbol* s = find(e.name);
   if (s && s->kind == SymbolKind::constant) {
-    name(e);
+    name(e, Place::value);
     if (!is_error(e.type) && e.type.is_float()) {
       error(e.loc, "the size of an array must be an integer, not 'float'")
           .note(s->loc, "declared here");
@@ -33,14 +33,17 @@ void Sema::size_name(Expr& e) {
   // Without main, all that is known is that main is missing.
   if (!main_) return;
   std::vector<std::string> candidates;
-  for (const ast::Parameter& p : main_->parameters) candidates.emplace_back(p.name);
+  for (const ast::Parameter& p : main_->parameters) {
+    if (!p.type.is_float()) candidates.emplace_back(p.name);
+  }
   for (const ast::Item& item : ast_.items) {
-    if (item.constant) candidates.emplace_back(item.constant->name);
+    if (item.constant && !item.constant->type.is_float())
+      candidates.emplace_back(item.constant->name);
   }
   error(e.loc,
         fmt::format("'{}' is neither a parameter of 'main' nor a constant, and cannot stand in "
                     "the size of an array{}",
-                    e.name, did_you_mean(std::string(e.name), candidates)))
+                    e.name, suggestion(e.name, std::move(candidates))))
       .note(main_->loc, "'main' is declared here");
 }
 

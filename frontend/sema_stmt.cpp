@@ -46,7 +46,7 @@ void Sema::stmt(Stmt& s) {
       if (s.expr->kind == ExprKind::assign) {
         assign(*s.expr, true);
       } else {
-        expr(*s.expr);
+        effect(*s.expr);
       }
       break;
     case StmtKind::declaration: declaration(s); break;
@@ -138,7 +138,7 @@ void Sema::loop(Stmt& s) {
     open_memory_.resize(open);
     pop_scope();
   }
-  if (s.step) expr(*s.step);
+  if (s.step) effect(*s.step);
   if (s.expr && s.kind == StmtKind::do_) condition(*s.expr);
   frames_.pop_back();
   pop_scope();

@@ -1,6 +1,8 @@
 /// Types and constants: promotions, conversions, folding.
 #include <fmt/core.h>
 
+#include <utility>
+
 #include "revet/scalar.hpp"
 #include "sema.hpp"
 
@@ -15,11 +17,6 @@ Type common_type(Type a, Type b) {
   if (is_error(a) || is_error(b)) return ast::error_type;
   if (a.is_float() || b.is_float()) return type_f32;
   return a == type_u32 || b == type_u32 ? type_u32 : type_i32;
-}
-
-std::int64_t Sema::integer_of(const Expr& e) {
-  return e.type.is_signed() ? std::int64_t{static_cast<std::int32_t>(e.bits)}
-                            : std::int64_t{e.bits};
 }
 
 void Sema::check_conversion(const Expr& from, Type to) {
@@ -50,21 +47,24 @@ void Sema::check_conversion(const Expr& from, Type to) {
   }
 }
 
-bool Sema::value(Expr& e) {
+void Sema::effect(Expr& e) {
   expr(e);
+  if (!e.type.is_memory()) return;
+  const Symbol& s = *e.symbol;
+  std::string instead = fmt::format("; use an element of it, as in '{}[0]'", s.name);
+  if (ast::is_iterator(s.form)) instead = fmt::format("; read it as '*{}'", s.name);
+  if (s.form == ast::MemoryForm::write_it || s.form == ast::MemoryForm::manual_write_it)
+    instead = ", and cannot be read";
+  error(e.loc, fmt::format("'{}' is {}, not a value{}", s.name, ast::with_article(s.form), instead))
+      .note(s.loc, "declared here");
+  e.type = ast::error_type;
+}
+
+bool Sema::value(Expr& e) {
+  effect(e);
   if (is_error(e.type)) return false;
   if (e.type.is_scalar()) return true;
-  if (e.type.is_memory() && e.symbol) {
-    bool iterator = ast::is_iterator(e.symbol->form);
-    error(e.loc,
-          fmt::format(
-              "'{}' is {}, not a value; {}", e.symbol->name, ast::with_article(e.symbol->form),
-              iterator ? fmt::format("read it as '*{}'", e.symbol->name)
-                       : fmt::format("use an element of it, as in '{}[0]'", e.symbol->name)))
-        .note(e.symbol->loc, "declared here");
-  } else {
-    error(e.loc, "this gives no value: its type is 'void'");
-  }
+  error(e.loc, "this gives no value: its type is 'void'");
   e.type = ast::error_type;
   return false;
 }
@@ -77,7 +77,10 @@ bool Sema::integer_value(Expr& e, const char* what) {
 }
 
 std::optional<std::int64_t> Sema::constant_integer(Expr& e, const char* what) {
-  if (!integer_value(e, what)) return std::nullopt;
+  bool outer = std::exchange(constants_only_, true);
+  bool good = integer_value(e, what);
+  constants_only_ = outer;
+  if (!good) return std::nullopt;
   if (e.constant) return integer_of(e);
   error(e.loc, fmt::format("{} must be a constant", what));
   return std::nullopt;
@@ -108,14 +111,13 @@ Scalar scalar_of(Operator op) {
 
 std::uint32_t as(const ast::Expr& e, Type t) { return convert(e.type.kind, t.kind, e.bits); }
 
-}  // namespace
+/// The operands of a chain of constants that were taken so far: their bits and type.
+struct Folded {
+  std::uint32_t bits;
+  Kind kind;
+  explicit Folded(const ast::Expr& first) : bits(first.bits), kind(first.type.kind) {}
 
-void Sema::fold_chain(Expr& e) {
-  std::uint32_t bits = e.operands[0]->bits;
-  Kind kind = e.operands[0]->type.kind;
-  for (std::size_t i = 0; i < e.ops.size(); ++i) {
-    const ast::ChainOp& o = e.ops[i];
-    const Expr& right = *e.operands[i + 1];
+  void take(const ast::ChainOp& o, const ast::Expr& right) {
     if (o.op == Operator::lor || o.op == Operator::land) {
       std::uint32_t a = convert(kind, Kind::i1, bits);
       bits = o.op == Operator::lor ? a | as(right, type_i1) : a & as(right, type_i1);
@@ -126,7 +128,58 @@ void Sema::fold_chain(Expr& e) {
     }
     kind = o.result.kind;
   }
-  e.bits = bits;
+};
+
+}  // namespace
+
+void Sema::fold_chain(Expr& e) {
+  Folded left(*e.operands[0]);
+  for (std::size_t i = 0; i < e.ops.size(); ++i) left.take(e.ops[i], *e.operands[i + 1]);
+  e.bits = left.bits;
+}
+
+std::optional<std::int64_t> Sema::unwrapped(const Expr& e) {
+  using Wide = std::optional<std::int64_t>;
+  auto combine = [](Operator op, Wide a, Wide b) -> Wide {
+    std::int64_t r = 0;
+    if (!a || !b) return std::nullopt;
+    bool lost = op == Operator::add   ? __builtin_add_overflow(*a, *b, &r)
+                : op == Operator::sub ? __builtin_sub_overflow(*a, *b, &r)
+                                      : __builtin_mul_overflow(*a, *b, &r);
+    return lost ? std::nullopt : Wide(r);
+  };
+  switch (e.kind) {
+    // Never negative, though 2147483648 after a minus has type int.
+    case ExprKind::literal: return std::int64_t{e.bits};
+    case ExprKind::conditional: return unwrapped(*e.operands[as(*e.operands[0], type_i1) ? 1 : 2]);
+    case ExprKind::unary:
+      if (e.op == Operator::plus) return unwrapped(*e.operands[0]);
+      if (e.op == Operator::neg) return combine(Operator::sub, 0, unwrapped(*e.operands[0]));
+      return integer_of(e);
+    case ExprKind::chain: break;
+    default: return integer_of(e);
+  }
+  if (e.ops[0].op < Operator::shl || e.ops[0].op > Operator::rem) return integer_of(e);
+  Folded folded(*e.operands[0]);
+  Wide wide = unwrapped(*e.operands[0]);
+  for (std::size_t i = 0; i < e.ops.size(); ++i) {
+    const ast::ChainOp& o = e.ops[i];
+    const Expr& right = *e.operands[i + 1];
+    folded.take(o, right);
+    switch (o.op) {
+      case Operator::add:
+      case Operator::sub:
+      case Operator::mul: wide = combine(o.op, wide, unwrapped(right)); break;
+      case Operator::shl: wide = combine(Operator::mul, wide, 1LL << (right.bits & 31)); break;
+      default: {
+        Expr so_far;
+        so_far.type = o.result;
+        so_far.bits = folded.bits;
+        wide = integer_of(so_far);
+      }
+    }
+  }
+  return wide;
 }
 
 void Sema::fold(Expr& e) {

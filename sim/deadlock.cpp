@@ -168,7 +168,7 @@ class Diagnosis {
       // Of the same side first, then the barrier that the other side has come to.
       const std::size_t side = port < n ? 0 : n;
       for (std::size_t i = side; i < side + n; ++i)
-        if (const std::string token = counterpart(u, i); !token.empty()) return token;
+        if (std::string token = counterpart(u, i); !token.empty()) return token;
       const std::size_t other = u.kind == NodeKind::merge ? n - side : n;
       const Fifo& across = g_.input(u, other);
       if (u.kind == NodeKind::merge && !across.empty() && !across.head().is_data())
@@ -182,7 +182,7 @@ class Diagnosis {
                                       : "data";
     }
     for (std::size_t i = 0; i < u.inputs; ++i)
-      if (const std::string token = counterpart(u, i); !token.empty()) return token;
+      if (std::string token = counterpart(u, i); !token.empty()) return token;
     return "a token";
   }
   /// What goes with the token at an input: data, or an equal barrier; empty if it has none.

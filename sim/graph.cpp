@@ -110,7 +110,7 @@ StreamId Graph::source(Kind element, std::uint32_t bits, At at) {
 StreamId Graph::source(Kind element, unsigned depth, std::vector<Token> tokens, At at) {
   Node node = make(NodeKind::source, at, {});
   node.tokens = std::move(tokens);
-  node.out = {stream(element, depth, at)};
+  node.out = {stream(element, depth, std::move(at))};
   return nodes_[add(std::move(node))].out[0];
 }
 

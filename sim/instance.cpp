@@ -43,8 +43,8 @@ void Instance::make_fifos(const InstanceOptions& options) {
       const Stream& stream = graph_->stream(s);
       const std::uint32_t drawn =
           options.min_depth + random.below(options.max_depth - options.min_depth + 1);
-      const std::uint32_t own = node.kind == NodeKind::buffer ? node.number : drawn;
-      capacities.push_back(stream.capacity != 0 ? stream.capacity : own);
+      const std::uint32_t own = stream.capacity != 0 ? stream.capacity : drawn;
+      capacities.push_back(node.kind == NodeKind::buffer ? node.number : own);
       readers_.push_back(n);
       writers_.push_back(stream.writer.node);
     }

@@ -156,6 +156,7 @@ Step step_lower(Instance& g, Unit& u) {
     return {};
   }
   if (level > 1) put_all(g, u, barrier(level - 1));
+  if (level == 1 && u.kind == NodeKind::flatten) --g.threads;  // the thread that forked
   take_all(g, u, 0, u.inputs);
   return {};
 }

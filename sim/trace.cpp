@@ -90,7 +90,7 @@ std::size_t elements(const Lists& lists) {
 
 class Checker {
  public:
-  Checker(const Graph& graph, const Trace& trace) : graph_(graph) {
+  Checker(const Graph& graph, const Trace& trace) {
     for (StreamId s = 0; s < graph.streams().size(); ++s) {
       lists_.push_back(lists_of(trace.of(s)));
       check_tensor(graph.stream(s), trace.of(s));
@@ -190,7 +190,6 @@ class Checker {
             "an element was lost");
   }
 
-  const Graph& graph_;
   std::vector<Lists> lists_;
   std::vector<std::string> faults_;
 };

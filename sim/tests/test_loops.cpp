@@ -168,6 +168,27 @@ void random_rounds(unsigned rounds, const Make& make) {
 
 }  // namespace
 
+TEST_CASE("The example of engine.hpp runs") {
+  Graph g;
+  const StreamId x = g.source(Kind::u32, 1000, "x");
+  const Graph::Header loop = g.fb_merge({x}, "while");
+  Program test({Kind::u32});
+  test.output(test.op(Scalar::gt, test.input(0), test.constant(Kind::u32, 1)));
+  const StreamId more = g.context(test, loop.out, "test")[0];
+  Program half({Kind::u32});
+  half.output(half.op(Scalar::div, half.input(0), half.constant(Kind::u32, 2)));
+  const Bundle body = g.filter(more, true, loop.out, "stay");
+  g.close_loop(loop, g.context(half, body, "half"));
+  const Bundle left = g.filter(more, false, loop.out, "leave");
+  const Bundle result = g.strip(left, "result");
+  g.sink(result[0], "end");
+  Trace trace(g);
+  RunOptions options;
+  options.trace = &trace;
+  CHECK(run(g, {}, options).outcome == Outcome::finished);
+  CHECK(notation(trace.of(result[0]), Kind::u32) == "1 Ω1");
+}
+
 TEST_CASE("A while loop computes what it does in C") {
   random_rounds(100, [](Random& random, unsigned depth) {
     const Tensor t = random_tensor(random, depth, [](Random& r) {

@@ -78,6 +78,16 @@ TEST_CASE("A run counts its threads and firings") {
   CHECK(r.firings == 22);
 }
 
+TEST_CASE("A fork of n adds n - 1 threads") {
+  for (const std::uint32_t n : {0u, 1u, 7u}) {
+    Graph g;
+    const Bundle threads = fork(g, {g.source(u32, n, "n")}, 0);
+    g.sink(threads[0], "n");
+    g.sink(threads[1], "i");
+    CHECK(run(g, {}, {}).threads == n);
+  }
+}
+
 TEST_CASE("A trace prints each stream in the paper's notation") {
   Graph g;
   const StreamId x = g.source(Kind::i32, 2, tokens("0 -1 Ω1 2 Ω2"), "x");

@@ -221,7 +221,7 @@ def mutated(s):
 FOUND_IR = [
     ("a value used before its region, in a text that ends too early",
      'thread.func() {args = [], result = void, sym = "main"} ({\n^bb0(%q: i32):\n  %u = arith.neg(%i) : (i32) -> (i32)\n'
-     "  thread.foreach(%q) ({\n  ^bb1(%i: i32):\n    x\n", "found.rir:7:1: error: "),
+     "  thread.foreach(%q) ({\n  ^bb1(%i: i32):\n    x\n", "found.rir:6:5: error: "),
 ]
 FOUND = [
     ("DRAM<int> o;\nvoid main() {\n  o;\n}\n", "found.rvt:3:3: error: 'o' is a DRAM array"),

@@ -28,6 +28,7 @@ class Verdict:
     def __init__(self, kind, run="", what="", details=""):
         self.kind, self.run, self.what, self.details = kind, run, what, details
         self.flow = ""  # the program as flow IR
+        self.threads = 0
         self.outputs = {}
 
     def same_as(self, other):
@@ -48,21 +49,21 @@ class Runner:
         self.revet, self.folder = os.path.abspath(revet), pathlib.Path(folder)
 
     def execute(self, words):
-        """Exit status, stderr. The program under test may be relinked meanwhile: then it is tried again."""
+        """Exit status, stderr, stdout. The compiler may be relinked meanwhile: then it is tried again."""
         environment = {**os.environ, "REVET_CACHE_DIR": str(self.folder / "cache")}
         for attempt in range(20):
             try:
                 done = subprocess.run([self.revet, *words], capture_output=True, text=True, timeout=SECONDS,
                                       errors="replace", env=environment, cwd=self.folder)
             except subprocess.TimeoutExpired:
-                return None, "timeout"
+                return None, "timeout", ""
             except OSError:
                 time.sleep(1 + attempt)
                 continue
             if done.returncode not in (2, 126, 127):
-                return done.returncode, done.stderr
+                return done.returncode, done.stderr, done.stdout
             time.sleep(1 + attempt)
-        return 127, "the program under test cannot be run"
+        return 127, "the compiler cannot be run", ""
 
     def prepare(self, program):
         """Program and data in the folder; the folder is emptied first."""
@@ -81,7 +82,7 @@ class Runner:
         """
         out = self.folder / "out"
         shutil.rmtree(out, ignore_errors=True)
-        code, err = self.execute(["run", *words, "--data", "data", "--out", "out"])
+        code, err, _ = self.execute(["run", *words, "--data", "data", "--out", "out"])
         if code is None or (code == 3 and "no end after" in err):
             return Verdict("timeout", name, "timeout" if code is None else "firing limit", err)
         if code != 0:
@@ -99,7 +100,7 @@ class Runner:
         self.prepare(program)
         source = "program.rvt"
         floats = {a.name for a in program.arrays() if a.element == "float"}
-        code, err = self.execute(["run", source, "-p", "interp", "--seed", "0", "--max-steps", str(MAX_STEPS),
+        code, err, shown = self.execute(["run", source, "-p", "interp", "--seed", "0", "--max-steps", str(MAX_STEPS),
                                   "--data", "data", "--out", "first"])
         if code != 0 or "race" in err:
             reason = {3: "step limit", None: "timeout"}.get(code)
@@ -114,6 +115,8 @@ class Runner:
         seed = program.seed % 1000 + 1
         accepted = Verdict("accepted")
         accepted.outputs = want
+        counted = re.search(r"(\d+) dataflow thread", shown)
+        accepted.threads = int(counted[1]) if counted else 0
         if wanted("interp --seed 1"):
             found = self.target("interp --seed 1", [source, "-p", "interp", "--seed", "1", "--races", "off"], floats,
                                 want)
@@ -121,7 +124,7 @@ class Runner:
                 return found
         if only is None or only == "compile" or only.startswith("interp after"):
             (self.folder / "dump").mkdir()
-            code, err = self.execute(["compile", source, "-p", "vrda-untimed", "--emit", "rir", "-o", "flow.rir",
+            code, err, _ = self.execute(["compile", source, "-p", "vrda-untimed", "--emit", "rir", "-o", "flow.rir",
                                       "--dump-after", "all", "--dump-dir", "dump"])
             if code == 1 and "nested too deeply" in err:
                 return Verdict("rejected", "compile", "nested too deeply", err)

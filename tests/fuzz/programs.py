@@ -17,6 +17,7 @@ import argparse
 import concurrent.futures
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -44,6 +45,7 @@ class Report:
         self.examples = {}
         self.covered = {}
         self.nodes = {}
+        self.threads = []
         self.finds = []
         self.unsteady = []
 
@@ -52,6 +54,7 @@ class Report:
             self.verdicts[verdict.kind] = self.verdicts.get(verdict.kind, 0) + 1
             if verdict.kind == "accepted":
                 coverage(program.tree, self.covered)
+                self.threads.append(verdict.threads)
                 for node in re.findall(r"\bflow\.\w+", verdict.flow):
                     self.nodes[node] = self.nodes.get(node, 0) + 1
             elif verdict.kind != "find":
@@ -71,6 +74,8 @@ class Report:
             print(f"  {kind:9} {count(kind, 0):6}  {100 * count(kind, 0) / total:5.1f}%")
         for reason, n in sorted(self.reasons.items(), key=lambda r: -r[1]):
             print(f"    {reason}: {n}, as seed {self.examples[reason]}")
+        if self.threads:
+            print(f"  threads in a program: median {statistics.median(self.threads):.0f}, most {max(self.threads)}")
         print("Coverage, in accepted programs:")
         print_table({tag: self.covered.get(tag, 0) for tag in TAGS})
         print("Nodes of the streaming graphs:")

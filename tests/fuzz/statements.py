@@ -178,7 +178,7 @@ class Statements(Expressions):
 
     def at_times(self, ctx, statement):
         """Under a condition now and then: what an iterator passes without a write is 0."""
-        if self.chance(0.6):
+        if self.chance(0.5):
             return statement
         return Stmt(["if (", self.condition(ctx), ") ", Block([statement])], ("if",))
 
@@ -316,7 +316,7 @@ class Statements(Expressions):
 
     def used(self, ctx, memory):
         """A few accesses right behind a declaration, so that most memories have some."""
-        made = []
+        made = self.sweep(ctx, memory) if self.chance(0.3) else []
         for _ in range(self.random.choice([0, 1, 2, 3])):
             access = ctx.access[memory]
             element = self.indexed(ctx, memory.name, access.base, access.count, memory.kind, ())
@@ -328,6 +328,22 @@ class Statements(Expressions):
                 element.tags = (f"read of {memory.form}",)
                 made.append(Stmt([out, self.pick([" = ", " += "]), element, ";"]))
         return made
+
+    def sweep(self, ctx, memory):
+        """Writes and folds every element, so that none goes unseen."""
+        target = self.place(ctx, memory.kind, 0)
+        if ctx.runs() * memory.size > self.limit or ctx.levels >= self.most_levels or not target:
+            return []
+        counter, sum_ = self.unique("j"), self.unique("h")
+        at = f"{memory.name}[{counter}]"
+        body = [Stmt([f"{sum_} = {sum_} * 3 + {at};"], (f"read of {memory.form}",))]
+        if memory.form != "ReadView":
+            write = Stmt([f"{at} += {counter} * 5 + 1;"], (f"write of {memory.form}",))
+            body = [write, *body] if self.chance(0.7) else [*body, self.at_times(ctx, write)]
+        start = Stmt([f"{'float' if memory.kind == 'f' else 'int'} {sum_} = 0;"])
+        loop = Stmt([f"for (int {counter} = 0; {counter} < ", literal(str(memory.size)), f"; {counter}++) ",
+                     Block(body)], ("for",), f"int {counter} = 0;")
+        return [start, loop, Stmt([target, f" = {sum_};"])]
 
     def make_sram(self, ctx):
         type_ = "float" if self.floats and self.chance(0.15) else self.pick(["int", "int", "uint", *INTEGERS])
@@ -413,23 +429,28 @@ class Statements(Expressions):
         trips = max(trips, min(6, self.limit // ctx.runs()))
         counter = self.unique("c")
         body = self.loop_body(ctx, trips, Stmt([f"{counter}++;"]), counter)
+        sum_, target = self.unique("h"), self.place(ctx, m.kind, 0)
+        element = f"{m.name}[{counter} & 3]" if m.form == "PeekReadIt" and self.chance(0.5) else f"*{m.name}"
+        body.insert_first([Stmt([f"{sum_} = {sum_} * 3 + {element};"], (f"read of {m.form}",))])
         body.parts.append(Stmt([f"{m.name}++;"], ("it++",)))
         test = Expr("i", [f"{counter} < ", literal(str(trips))], (), 10)
         if self.chance(0.7):
             test = binary("&&", test, Expr("i", [f"*{m.name}"], (f"read of {m.form}",), 18))
-        return [Stmt([f"int {counter} = 0;"]), Stmt(["while (", test, ") ", body], ("while",))]
+        made = [Stmt([f"{'float' if m.kind == 'f' else 'int'} {sum_} = 0;"]), Stmt([f"int {counter} = 0;"]),
+                Stmt(["while (", test, ") ", body], ("while",))]
+        return [*made, Stmt([target, f" = {sum_};"])] if target else made
 
     def make_write_it(self, ctx):
         arrays = self.writable(ctx)
         if not arrays:
             return None
         array, size = self.pick(arrays), self.pick(ITERATOR_SIZES)
-        first = self.random.randrange(ctx.thread.count)
+        first = self.random.choice([0, 0, 1, self.random.randrange(ctx.thread.count)]) % ctx.thread.count
         m = Memory(self.unique("o"), "WriteIt", array.element, size, ctx.thread, array)
         m.moves = ctx.thread.count - first
         self.open(ctx, m, Access("own", "", size, ctx.thread))
         made = [Stmt([f"WriteIt<{size}> {m.name}({array.name}, {ctx.thread.own} + {first});"], ("WriteIt",))]
-        trips = min(m.moves, self.limit // ctx.runs(), self.pick([1, 2, 3, 5, 9, 20]))
+        trips = min(m.moves, self.limit // ctx.runs(), self.pick([2, 4, 5, 9, 20]))
         if trips > 1 and ctx.levels < self.most_levels and self.chance(0.7):
             m.moves -= trips
             counter = self.unique("j")
@@ -449,8 +470,8 @@ class Statements(Expressions):
         if not arrays or ctx.levels >= self.most_levels:
             return None
         array, size = self.pick(arrays), self.pick(ITERATOR_SIZES)
-        first = self.random.randrange(ctx.thread.count)
-        trips = min(ctx.thread.count - first, max(1, self.limit // ctx.runs()), self.pick([1, 2, 3, 5, 9, 20]))
+        first = self.random.choice([0, 0, 1, self.random.randrange(ctx.thread.count)]) % ctx.thread.count
+        trips = min(ctx.thread.count - first, max(1, self.limit // ctx.runs()), self.pick([2, 4, 5, 9, 20]))
         name, counter = self.unique("o"), self.unique("j")
         scope = ctx.inner()
         m = Memory(name, "ManualWriteIt", array.element, size, ctx.thread, array)

@@ -13,7 +13,8 @@
 ///   const Bundle body = g.filter(more, true, loop.out, "stay");
 ///   g.close_loop(loop, g.context(half, body, "half"));
 ///   const Bundle left = g.filter(more, false, loop.out, "leave");
-///   g.sink(g.strip(left, "result")[0], "end");
+///   const Bundle result = g.strip(left, "result");
+///   g.sink(result[0], "end");
 ///   const Result r = run(g, {}, {});          // r.outcome == Outcome::finished
 #pragma once
 
@@ -35,7 +36,7 @@ enum class Outcome : std::uint8_t {
 struct Result {
   Outcome outcome = Outcome::finished;
   std::uint64_t firings = 0;
-  std::uint64_t threads = 0;          ///< main, and one for every index of a counter
+  std::uint64_t threads = 0;          ///< main 1, each child 1, a fork of n adds n - 1
   std::uint64_t pointers_leaked = 0;  ///< allocated and not freed when the run finished
   Deadlock deadlock;                  ///< of a deadlock
   std::string diagnosis;              ///< empty if finished; ends with a newline

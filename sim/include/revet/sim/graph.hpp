@@ -100,7 +100,8 @@ struct Stream {
   Loc loc;
   Kind element = Kind::none;
   unsigned depth = 1;
-  /// Tokens that each reader's FIFO holds; 0: the engine decides.
+  /// Tokens that each reader's FIFO holds (but a buffer's, which has its own number); 0: the engine
+  /// decides.
   std::uint32_t capacity = 0;
   bool unused = false;  ///< has no reader, and is not meant to have one
 

@@ -139,7 +139,9 @@ class Instance {
   ReadyList ready;
   Random random;
   Trace* trace;
-  std::uint64_t threads = 1;  ///< main, and one for every index of a counter
+  /// Main is 1, each index of a counter 1 more, and each list that a flatten opens 1 less: a fork
+  /// of n adds n - 1.
+  std::uint64_t threads = 1;
 
  private:
   void make_fifos(const InstanceOptions& options);

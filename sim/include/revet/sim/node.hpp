@@ -1,4 +1,4 @@
-/// What every kind of node does (docs, "Nodes"; paper, section III-A, Figures 2 to 4). The one
+/// What every kind of node does (docs, "Nodes"; paper, section III-B, Figures 2 to 4). The one
 /// definition that all engines share.
 #pragma once
 
