@@ -10,7 +10,7 @@ jobs=$(nproc)
 REVET_SETUP=test
 source "$root/tools/setup.sh"
 if [ -z "${REVET_SANITIZE:-}" ]; then
-  (cd "$root" && find core frontend plugins backends apps tests \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' \) \
+  (cd "$root" && find core frontend sim plugins backends apps tests \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' \) \
     -print0 | xargs -0 clang-format --dry-run -Werror)
 fi
 cmake -S "$root" -B "$build" -G Ninja -DREVET_TESTS=ON -DREVET_SANITIZE="${REVET_SANITIZE:-}"

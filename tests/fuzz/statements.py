@@ -227,13 +227,16 @@ class Statements(Expressions):
             return min(most, self.pick([17, 40, 70, 300]))
         return min(most, self.pick([0, 1, 1, 2, 2, 3, 3, 4, 5]))
 
-    def loop_body(self, ctx, trips, first=None, counter=None):
+    def loop_body(self, ctx, trips, first=None, counter=None, tail=None):
+        """`first` and what `tail` makes of the body's context stand at its ends."""
         if counter:
             ctx.scopes[-1][counter] = Variable(counter, "int", ctx.thread, mutable=False)
         inner = ctx.inner(mult=ctx.mult * max(1, trips), levels=ctx.levels + 1, loop=True, in_loop=True)
         body = self.block(inner, 4 if trips < 16 else 1, "loop")
         if first:
             body.insert_first([first])
+        if tail:
+            body.parts += tail(inner)
         return body
 
     def make_while(self, ctx):
@@ -456,10 +459,9 @@ class Statements(Expressions):
             counter = self.unique("j")
             scope = ctx.inner()
             scope.scopes[-1][counter] = Variable(counter, "int", ctx.thread, mutable=False)
-            body = self.loop_body(scope, trips)
-            tail = [self.at_times(scope, Stmt([f"*{m.name} = ", self.value(scope), ";"], ("write of WriteIt",))),
-                    Stmt([f"{m.name}++;"], ("it++",))]
-            body.parts += tail
+            body = self.loop_body(scope, trips, tail=lambda inner: [
+                self.at_times(inner, Stmt([f"*{m.name} = ", self.value(inner), ";"], ("write of WriteIt",))),
+                Stmt([f"{m.name}++;"], ("it++",))])
             made.append(Stmt([f"for (int {counter} = 0; {counter} < ", literal(str(trips)), f"; {counter}++) ", body],
                              ("for",), f"int {counter} = 0;"))
         return made
@@ -482,11 +484,13 @@ class Statements(Expressions):
         inner = scope.inner()
         inner.scopes[-1][counter] = Variable(counter, "int", ctx.thread, mutable=False)
         limit = self.unique("k")
-        body = self.loop_body(inner, trips)
-        stores = [self.at_times(inner, Stmt([f"*{name} = ", self.value(inner), ";"], ("write of ManualWriteIt",)))]
         last, tag = self.pick([(f"{counter} == {limit} - 1", "next(last)"), ("false", "next(false)")])
-        tail = [*(stores if self.chance(0.9) else []), Stmt([f"{name}.next({last});"], (tag,))]
-        body.parts += tail
+
+        def tail(at):
+            stores = [self.at_times(at, Stmt([f"*{name} = ", self.value(at), ";"], ("write of ManualWriteIt",)))]
+            return [*(stores if self.chance(0.9) else []), Stmt([f"{name}.next({last});"], (tag,))]
+
+        body = self.loop_body(inner, trips, tail=tail)
         loop = Stmt([f"for (int {counter} = 0; {counter} < {limit}; {counter}++) ", body], ("for",),
                     f"int {counter} = 0;")
         statements = [declared, Stmt([f"int {limit} = ", count, ";"]), loop]

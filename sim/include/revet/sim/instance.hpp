@@ -139,7 +139,7 @@ class Instance {
   ReadyList ready;
   Random random;
   Trace* trace;
-  /// Main is 1, each index of a counter 1 more, and each list that a flatten opens 1 less: a fork
+  /// Main is 1, each index of a counter 1 more, and each list that a flatten joins 1 less: a fork
   /// of n adds n - 1.
   std::uint64_t threads = 1;
 
