@@ -27,6 +27,7 @@ Blocks::Blocks(Op& func) {
   find_depths(region);
   find_live(region);
   find_classes(region);
+  find_enters(region);
 }
 
 void Blocks::copy_constants(Region& region) {
@@ -56,15 +57,12 @@ void Blocks::find_depths(Region& region) {
   std::vector<Block*> todo = {&region.front()};
   info_[&region.front()].depth = 1;
   std::set<const Block*> seen = {&region.front()};
-  std::vector<Block*> post;
-  // Depth first with an explicit stack; blocks are numbered when all behind them are.
   std::vector<std::pair<Block*, std::size_t>> stack = {{&region.front(), 0}};
   while (!stack.empty()) {
     auto& [block, next] = stack.back();
     const Op& t = *block->last();
     const std::vector<Block*> to = successors(t);
     if (next == to.size()) {
-      post.push_back(block);
       stack.pop_back();
       continue;
     }
@@ -86,9 +84,6 @@ void Blocks::find_depths(Region& region) {
                   "loops and foreachs are nested too deeply: streams have at most 15 levels");
     if (seen.insert(to[i]).second) stack.emplace_back(to[i], 0);
   }
-  order_.assign(post.rbegin(), post.rend());
-  // A block behind a foreach also waits for the children's end.
-  std::stable_sort(order_.begin(), order_.end(), [](const Block*, const Block*) { return false; });
 }
 
 void Blocks::find_live(Region& region) {
@@ -139,6 +134,24 @@ void Blocks::find_classes(Region& region) {
     }
   for (const Value* memory : order)
     if (written.count(memory) != 0) classes_.emplace(memory, static_cast<int>(classes_.size()));
+}
+
+void Blocks::find_enters(Region& region) {
+  for (const auto& b : region.blocks()) {
+    const Op& enter = *b->last();
+    if (!enter.is(ops::cfg_foreach_enter)) continue;
+    std::vector<const Block*> todo = {enter.successor(0)};
+    std::set<const Block*> seen = {enter.successor(0)};
+    while (!todo.empty()) {
+      const Block* at = todo.back();
+      todo.pop_back();
+      const Op& last = *at->last();
+      if (last.is(ops::cfg_reduce)) enters_[at] = &enter;
+      // Children of children end in a reduce of their own: go on behind them.
+      for (unsigned i = last.is(ops::cfg_foreach_enter) ? 1 : 0; i < last.num_successors(); ++i)
+        if (seen.insert(last.successor(i)).second) todo.push_back(last.successor(i));
+    }
+  }
 }
 
 int Blocks::memory_class(const Value* memory) const {

@@ -28,18 +28,19 @@ class Blocks {
   /// every on-chip buffer. Gives the position of the memory's void in a bundle, or -1.
   int memory_class(const Value* memory) const;
   unsigned classes() const { return static_cast<unsigned>(classes_.size()); }
-  /// Blocks in an order in which every block comes behind those that lead to it, back edges aside.
-  const std::vector<Block*>& order() const { return order_; }
+  /// The cfg.foreach_enter whose children end in `block`.
+  const Op& foreach_of(const Block& block) const { return *enters_.at(&block); }
 
  private:
   void copy_constants(Region& region);
   void find_depths(Region& region);
   void find_live(Region& region);
   void find_classes(Region& region);
+  void find_enters(Region& region);
 
   std::map<const Block*, BlockInfo> info_;
   std::map<const Value*, int> classes_;
-  std::vector<Block*> order_;
+  std::map<const Block*, const Op*> enters_;
 };
 
 /// The blocks that a terminator leads to with data of the thread or of a child: of a foreach, its

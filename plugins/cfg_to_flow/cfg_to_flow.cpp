@@ -26,6 +26,7 @@
 #include <algorithm>
 
 #include "blocks.hpp"
+#include "nodes.hpp"
 #include "revet/abi.hpp"
 #include "revet/builder.hpp"
 #include "revet/plugin.hpp"
@@ -38,10 +39,7 @@ Type element_of(const Value* v) {
   return t.kind == Kind::sram ? Type{Kind::ptr} : t;
 }
 
-/// What arrives at a block: its arguments, then its live values, then the voids.
-using Bundle = std::vector<Value*>;
-
-class Mapping {
+class Mapping : Nodes {
  public:
   Mapping(Module& module, Op& func, PassContext& context)
       : module_(module), func_(func), blocks_(func), context_(context) {}
@@ -115,81 +113,6 @@ class Mapping {
     for (const Value* v : blocks_.of(to).live) out.push_back(s.streams.at(v));
     out.insert(out.end(), s.voids.begin(), s.voids.end());
     return out;
-  }
-
-  // --- nodes ---
-
-  Op* node(const OpInfo& info, std::span<Value* const> operands, std::vector<Type> results,
-           AttrMap attrs = {}, unsigned regions = 0) {
-    if (replicate_) attrs.emplace("replicate", *replicate_);
-    return b_.create(info, operands, results, std::move(attrs), regions);
-  }
-  Op* node(const OpInfo& info, std::initializer_list<Value*> operands, std::vector<Type> results,
-           AttrMap attrs = {}) {
-    return node(info, std::span<Value* const>(operands.begin(), operands.size()),
-                std::move(results), std::move(attrs));
-  }
-
-  static std::vector<Type> types_at(std::span<Value* const> like, unsigned depth) {
-    std::vector<Type> out;
-    for (const Value* v : like) out.push_back(stream_of({v->type().element}, depth));
-    return out;
-  }
-  static Bundle results_of(const Op& op) {
-    Bundle out;
-    for (const auto& r : op.results()) out.push_back(r.get());
-    return out;
-  }
-  static void name_like(const Bundle& made, const Bundle& like) {
-    for (std::size_t i = 0; i < made.size(); ++i) made[i]->set_name(like[i]->name());
-  }
-
-  /// A node that gives each stream of a bundle at another depth: flatten, strip.
-  Bundle lowered(const OpInfo& info, const Bundle& bundle) {
-    const unsigned depth = bundle[0]->type().size - 1;
-    Bundle out = results_of(*node(info, std::span<Value* const>(bundle), types_at(bundle, depth)));
-    name_like(out, bundle);
-    return out;
-  }
-
-  Bundle filtered(Value* predicate, bool polarity, const Bundle& bundle) {
-    Bundle operands = {predicate};
-    operands.insert(operands.end(), bundle.begin(), bundle.end());
-    Bundle out =
-        results_of(*node(ops::flow_filter, std::span<Value* const>(operands),
-                         types_at(bundle, bundle[0]->type().size), {{"polarity", polarity}}));
-    name_like(out, bundle);
-    return out;
-  }
-
-  Bundle broadcast(const Bundle& values, Value* structure) {
-    Bundle operands = values;
-    operands.push_back(structure);
-    Bundle out = results_of(*node(ops::flow_broadcast, std::span<Value* const>(operands),
-                                  types_at(values, structure->type().size), {{"levels", 1}}));
-    name_like(out, values);
-    return out;
-  }
-
-  /// Constants as streams with the structure of the thread's void.
-  Bundle constants(const State& s, const std::vector<std::pair<Type, std::int64_t>>& values) {
-    std::vector<Type> types;
-    for (const auto& [t, v] : values) types.push_back(stream_of(t, s.depth));
-    Value* const go = s.voids.back();
-    Op* context = node(ops::flow_context, std::span<Value* const>(&go, 1), std::move(types), {}, 1);
-    Block& body = context->region().add_block();
-    body.add_arg(type_void);
-    Builder inner(body);
-    inner.set_loc(b_.loc());
-    std::vector<Value*> results;
-    for (const auto& [t, v] : values)
-      results.push_back(t.kind == Kind::ptr ? pointer_constant(inner) : inner.constant(t, v));
-    inner.create(ops::flow_yield, results);
-    return results_of(*context);
-  }
-  /// Stands for a pointer on an edge that no data takes.
-  static Value* pointer_constant(Builder& b) {
-    return b.create(ops::arith_constant, {}, {{Kind::ptr}}, {{"value", 0}})->result();
   }
 
   // --- blocks ---
@@ -418,7 +341,7 @@ class Mapping {
     std::vector<std::pair<Type, std::int64_t>> wanted = {{type_i1, 0}};
     for (const auto& arg : to.args()) wanted.emplace_back(element_of(arg.get()), 0);
     for (const Value* v : blocks_.of(to).live) wanted.emplace_back(element_of(v), 0);
-    const Bundle made = constants(s, wanted);
+    const Bundle made = constants(s.voids.back(), wanted);
     Bundle bundle(made.begin() + 1, made.end());
     bundle.insert(bundle.end(), s.voids.begin(), s.voids.end());
     bundle = filtered(made[0], true, bundle);
@@ -440,13 +363,11 @@ class Mapping {
     bundle.insert(bundle.end(), down.begin(), down.end());
     for (const Value* v : blocks_.of(after).live)
       arriving_[&after].behind_foreach.push_back(s.streams.at(v));
-    enters_.push_back(&t);
     arrive(body, std::move(bundle));
   }
 
   void reduce(State& s, const Op& t) {
-    // Blocks are written depth first, so the foreach that ends is the one whose children these are.
-    const Op& enter = foreach_of(*t.block());
+    const Op& enter = blocks_.foreach_of(*t.block());
     Block& after = *enter.successor(1);
     Bundle bundle;
     const Attr::Array& operators = *t.attr("reduce")->as_array();
@@ -466,7 +387,7 @@ class Mapping {
   void fork(State& s, const Op& t) {
     Block& to = *t.successor(0);
     const Type index = t.operand(0)->type();
-    const Bundle range = constants(s, {{index, 0}, {index, 1}});
+    const Bundle range = constants(s.voids.back(), {{index, 0}, {index, 1}});
     Op* counter = node(ops::flow_counter, {range[0], s.streams.at(t.operand(0)), range[1]},
                        {stream_of(index, s.depth + 1)}, {{"fork", true}});
     const Bundle copies = broadcast(bundle_for(s, to, t.successor_args(0)), counter->result());
@@ -474,29 +395,6 @@ class Mapping {
     Bundle bundle = {counter->result()};
     bundle.insert(bundle.end(), copies.begin(), copies.end());
     arrive(to, lowered(ops::flow_flatten, bundle));
-  }
-
-  /// The foreach whose children a block belongs to.
-  const Op& foreach_of(const Block& block) {
-    const auto found = owner_.find(&block);
-    if (found != owner_.end()) return *found->second;
-    // Follow the forward edges from every entry once.
-    for (const auto& b : func_.region().blocks()) {
-      const Op& t = *b->last();
-      if (!t.is(ops::cfg_foreach_enter)) continue;
-      std::vector<const Block*> todo = {t.successor(0)};
-      std::set<const Block*> seen = {t.successor(0)};
-      while (!todo.empty()) {
-        const Block* at = todo.back();
-        todo.pop_back();
-        const Op& last = *at->last();
-        if (last.is(ops::cfg_reduce)) owner_[at] = &t;
-        // Children of children end in a reduce of their own: go on behind them.
-        for (unsigned i = last.is(ops::cfg_foreach_enter) ? 1 : 0; i < last.num_successors(); ++i)
-          if (seen.insert(last.successor(i)).second) todo.push_back(last.successor(i));
-      }
-    }
-    return *owner_.at(&block);
   }
 
   void finish() {
@@ -511,12 +409,8 @@ class Mapping {
   Blocks blocks_;
   PassContext& context_;
   Block* graph_ = nullptr;
-  Builder b_;
-  const Attr* replicate_ = nullptr;
   std::map<const Block*, Arriving> arriving_;
   std::map<const Op*, Value*> srams_;
-  std::map<const Block*, const Op*> owner_;
-  std::vector<const Op*> enters_;
   std::vector<Block*> ready_;
 };
 
