@@ -32,7 +32,13 @@ RunResult run(const Module& module, Launch& launch, BackendContext& context) {
     out.threads = result.threads;
     out.extra["firings"] = std::to_string(result.firings);
   }
-  if (!file.empty()) write_file(file, trace.text(graph, sim::Trace::Form::link));
+  if (!file.empty()) {
+    const std::string text = trace.text(graph, sim::Trace::Form::link);
+    if (file == "-")
+      fmt::print("{}", text);
+    else
+      write_file(file, text);
+  }
   return out;
 }
 
@@ -73,7 +79,7 @@ BackendInfo untimed_backend() {
       {.name = "trace-tokens",
        .type = OptionType::text,
        .fallback = "",
-       .help = "file for the tokens of every link",
+       .help = "file for the tokens of every link; -: stdout",
        .flag = true},
   };
   info.run = run;

@@ -12,6 +12,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from run_program import PASSES, encode  # noqa: E402
 
+SOURCE = "program.rvt"
 MAX_STEPS = 200_000  # operations of the interpreter; what takes more is rejected
 MAX_FIRINGS = 20_000_000
 SECONDS = 120  # of one run
@@ -51,7 +52,7 @@ class Runner:
     def execute(self, words):
         """Exit status, stderr, stdout. The compiler may be relinked meanwhile: then it is tried again."""
         environment = {**os.environ, "REVET_CACHE_DIR": str(self.folder / "cache")}
-        for attempt in range(20):
+        for attempt in range(6):
             try:
                 done = subprocess.run([self.revet, *words], capture_output=True, text=True, timeout=SECONDS,
                                       errors="replace", env=environment, cwd=self.folder)
@@ -70,7 +71,7 @@ class Runner:
         shutil.rmtree(self.folder, ignore_errors=True)
         data = self.folder / "data"
         data.mkdir(parents=True)
-        (self.folder / "program.rvt").write_text(program.text())
+        (self.folder / SOURCE).write_text(program.text())
         (data / "args.txt").write_text("".join(f"{n}={v}\n" for n, _, v in program.arguments))
         for name, kind, content in program.files():
             (data / f"{name}.bin").write_bytes(encode(f"{kind} {content}"))
@@ -95,73 +96,71 @@ class Runner:
         difference = compare(got, want, floats)
         return Verdict("find", name, "differs", difference) if difference else None
 
+    def reason(self, code):
+        """Why the interpreter is no reference for a program."""
+        if code in (3, None):
+            return "step limit" if code else "timeout"
+        if code == 0:
+            return "race"
+        return "run-time error" if self.execute(["check", SOURCE])[0] == 0 else "compile error"
+
     def check(self, program, openmp=False, only=None):
         """The verdict on a program; with `only` just the interpreter and that run."""
         self.prepare(program)
-        source = "program.rvt"
-        floats = {a.name for a in program.arrays() if a.element == "float"}
-        code, err, shown = self.execute(["run", source, "-p", "interp", "--seed", "0", "--max-steps", str(MAX_STEPS),
-                                  "--data", "data", "--out", "first"])
+        code, err, shown = self.execute(["run", SOURCE, "-p", "interp", "--seed", "0", "--max-steps", str(MAX_STEPS),
+                                         "--data", "data", "--out", "first"])
+        if code not in (0, 1, 3, None):
+            return Verdict("find", "interp", f"exit {code}: {essence(err)}", err)
         if code != 0 or "race" in err:
-            reason = {3: "step limit", None: "timeout"}.get(code)
-            if code not in (0, 1, 3, None):
-                return Verdict("find", "interp", f"exit {code}: {essence(err)}", err)
-            if not reason:
-                reason = "race" if code == 0 else "compile error" if "run-time" not in err and "program.rvt" in err \
-                    and "outside" not in err else "run-time error"
-            return Verdict("rejected", "interp", reason, err)
-        want = read(self.folder / "first")
-        wanted = lambda name: only in (None, name)  # noqa: E731
-        seed = program.seed % 1000 + 1
+            return Verdict("rejected", "interp", self.reason(code), err)
         accepted = Verdict("accepted")
-        accepted.outputs = want
+        accepted.outputs = read(self.folder / "first")
         counted = re.search(r"(\d+) dataflow thread", shown)
         accepted.threads = int(counted[1]) if counted else 0
-        if wanted("interp --seed 1"):
-            found = self.target("interp --seed 1", [source, "-p", "interp", "--seed", "1", "--races", "off"], floats,
-                                want)
+
+        if only is None or only == "compile" or only.startswith("interp after"):
+            failed = self.compile()
+            if failed:
+                return failed
+            accepted.flow = (self.folder / "flow.rir").read_text()
+        floats = {a.name for a in program.arrays() if a.element == "float"}
+        for name, words in runs(program.seed % 1000 + 1, openmp or only in OPENMP):
+            found = self.target(name, words, floats, accepted.outputs) if only in (None, name) else None
             if found:
                 return found
-        if only is None or only == "compile" or only.startswith("interp after"):
-            (self.folder / "dump").mkdir()
-            code, err, _ = self.execute(["compile", source, "-p", "vrda-untimed", "--emit", "rir", "-o", "flow.rir",
-                                      "--dump-after", "all", "--dump-dir", "dump"])
-            if code == 1 and "nested too deeply" in err:
-                return Verdict("rejected", "compile", "nested too deeply", err)
-            if code is None:
-                return Verdict("timeout", "compile", "timeout", err)
-            if code != 0:
-                return Verdict("find", "compile", f"exit {code}: {essence(err)}", err)
-            accepted.flow = (self.folder / "flow.rir").read_text()
-            for i, stage in enumerate(STAGES):
-                name = f"interp after {stage}"
-                if not wanted(name):
-                    continue
-                found = self.target(name, [f"dump/{i + 1:03}-{stage}.rir", "-p", "interp", "--races", "off",
-                                           "--seed", str(seed if i % 2 else 0)], floats, want)
-                if found:
-                    return found
-        for name, options in VRDA.items():
-            if wanted(name):
-                options = [o.format(seed=seed) for o in options]
-                found = self.target(name, [source, "-p", "vrda-untimed", "--max-firings", str(MAX_FIRINGS), *options],
-                                    floats, want)
-                if found:
-                    return found
-        for name, options in OPENMP.items():
-            if openmp and wanted(name) or only == name:
-                found = self.target(name, [source, "-p", "openmp", *options], floats, want)
-                if found:
-                    return found
         return accepted
+
+    def compile(self):
+        """Leaves the IR after every pass in `dump`, the graph in flow.rir."""
+        (self.folder / "dump").mkdir()
+        code, err, _ = self.execute(["compile", SOURCE, "-p", "vrda-untimed", "--emit", "rir", "-o", "flow.rir",
+                                     "--dump-after", "all", "--dump-dir", "dump"])
+        if code == 1 and "nested too deeply" in err:
+            return Verdict("rejected", "compile", "nested too deeply", err)
+        if code is None:
+            return Verdict("timeout", "compile", "timeout", err)
+        return Verdict("find", "compile", f"exit {code}: {essence(err)}", err) if code != 0 else None
+
+
+def runs(seed, openmp):
+    """Name and arguments of every run that must give what the first gave."""
+    quiet = ["-p", "interp", "--races", "off"]
+    yield "interp --seed 1", [SOURCE, *quiet, "--seed", "1"]
+    for i, stage in enumerate(STAGES):
+        yield f"interp after {stage}", [f"dump/{i + 1:03}-{stage}.rir", *quiet, "--seed", str(seed if i % 2 else 0)]
+    for name, options in VRDA.items():
+        options = [o.format(seed=seed) for o in options]
+        yield name, [SOURCE, "-p", "vrda-untimed", "--max-firings", str(MAX_FIRINGS), *options]
+    for name, options in OPENMP.items() if openmp else ():
+        yield name, [SOURCE, "-p", "openmp", *options]
 
 
 def read(folder):
     return {p.stem: p.read_bytes() for p in sorted(folder.glob("*.bin"))} if folder.is_dir() else {}
 
 
-def floats_of(content):
-    return [f for (f,) in struct.iter_unpack("<f", content)]
+def is_nan(content):
+    return math.isnan(struct.unpack("<f", content)[0])
 
 
 def compare(got, want, floats):
@@ -172,10 +171,9 @@ def compare(got, want, floats):
             continue
         if len(actual) != len(expected):
             return f"'{array}' has {len(actual)} instead of {len(expected)} bytes"
-        size = 4
-        for at in range(0, len(expected), size):
-            a, b = actual[at:at + size], expected[at:at + size]
-            if a == b or (array in floats and math.isnan(floats_of(a)[0]) and math.isnan(floats_of(b)[0])):
+        for at in range(0, len(expected), 4):
+            a, b = actual[at:at + 4], expected[at:at + 4]
+            if a == b or (array in floats and is_nan(a) and is_nan(b)):
                 continue
             return f"'{array}' at byte {at}: {a.hex()} instead of {b.hex()}"
     return ""

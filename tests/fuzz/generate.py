@@ -7,14 +7,15 @@ bounded by counters of their own. `Program(seed)` is always the same program.
 """
 import random
 
+import adapters
 import expressions
 import statements
 import threads
-from expressions import Context, Thread, Variable
+from context import Context, Thread, Variable
 from threads import SHARED_OPERATORS, Threads
 from tree import Block, File, Stmt, text_of
 
-TAGS = sorted(set(expressions.TAGS + statements.TAGS + threads.TAGS)
+TAGS = sorted(set(expressions.TAGS + statements.TAGS + adapters.TAGS + threads.TAGS)
               | {f"input of {t}" for t in ["int", "uint", "short", "ushort", "int8", "char", "bool", "float"]}
               | {f"output of {t}" for t in ["int", "uint", "short", "ushort", "int8", "char", "bool", "float"]}
               | {"array with a size", "array from a file"}
@@ -95,7 +96,7 @@ class Program(Threads):
         made = []
         for _ in range(self.random.choice([0, 0, 1, 2, 3])):
             name = self.unique("K")
-            type_ = self.pick(["int", "int", "uint", "short", "char", "bool", "float"] if self.floats else ["int", "uint"])
+            type_ = self.pick(["int", "int", "uint", "short", "char", "bool"] + ["float"] * self.floats)
             text = {"float": "2.5", "bool": "true"}.get(type_) or str(self.random.randint(1, 12))
             if type_ == "int" and self.constant_sizes and self.chance(0.5):
                 before, size = self.pick(self.constant_sizes)
@@ -145,8 +146,7 @@ class Program(Threads):
         if self.chance(0.5) and array.element != "bool":
             return f"random {array.size} {self.random.randrange(1000)}"
         if array.element == "float":
-            values = ["0", "1", "-1", "0.5", "-0.0", "inf", "-inf", "nan", "1e-40", "3e38", "-7.25",
-                      "100", "2", "1e10"]
+            values = ["0", "1", "2", "-1", "0.5", "-7.25", "100", "-0.0", "inf", "-inf", "nan", "1e-40", "1e10", "3e38"]
         elif array.element == "bool":
             values = ["0", "1", "1", "2", "255"]
         else:
@@ -177,10 +177,12 @@ class Program(Threads):
             ctx.scopes[-1][name] = Variable(name, type_, thread, tag="argument of main")
             tags.append(f"argument {type_}")
         first = [Stmt(["int own0 = 0;"])]
-        if self.chance(0.15):
+        body = Block([])
+        if self.chance(0.2):
             thread.width = "width0"
             first.append(Stmt([f"int width0 = {OWNED};"]))
-        body = Block([])
+            if self.chance(0.3):
+                body.parts += self.make_fork(ctx) or []
         phases = self.random.randint(1, 6)
         for left in range(phases, 0, -1):
             # Most of the program is in foreachs of main.

@@ -10,7 +10,7 @@ import struct
 import time
 
 from differential import read
-from tree import Block, Expr, File, Stmt
+from tree import LOWEST, Block, Expr, File, Stmt
 
 CODES = {"i32": "i", "u32": "I", "i16": "h", "u16": "H", "i8": "b", "u8": "B", "f32": "f"}
 SHOWN = 64  # elements of an expected output that a file spells out
@@ -38,7 +38,7 @@ class Reducer:
 
     def attempt_parts(self, node, parts, need=None):
         old = node.parts, node.need
-        node.parts, node.need = parts, need or [1] * len(parts)
+        node.parts, node.need = parts, need or [LOWEST] * len(parts)
         if self.over() or not self.fails():
             node.parts, node.need = old
             return False
@@ -108,12 +108,10 @@ class Reducer:
         """Replaces the i'th part, an expression, by something smaller as long as that works."""
         while not self.over():
             part = node.parts[i]
-            constants = [c for c in ("0", "1") if part.parts != [c]] if len(part.parts) > 1 or not part.parts[0].isdigit() \
-                else []
-            options = [Expr("i", [c]) for c in constants] + [e for e in part.children() if isinstance(e, Expr)]
-            if not any(self.attempt_parts(node, [*node.parts[:i], o, *node.parts[i + 1:]], node.need) for o in options):
+            if part.parts in (["0"], ["1"]):
                 return
-            if node.parts[i].parts in (["0"], ["1"]):
+            options = [Expr("i", ["0"]), Expr("i", ["1"]), *(e for e in part.children() if isinstance(e, Expr))]
+            if not any(self.attempt_parts(node, [*node.parts[:i], o, *node.parts[i + 1:]], node.need) for o in options):
                 return
 
     def numbers(self):
@@ -141,8 +139,9 @@ class Reducer:
                 main.parts[0] = old
         for a in self.program.arrays():
             if a.content:
-                zeros = " ".join(["0"] * a.size)
-                _ = a.content == zeros or self.attempt(a, "content", "0 0 0 0") or self.attempt(a, "content", zeros)
+                for simple in ("0 0 0 0", " ".join(["0"] * a.size)):
+                    if a.content == simple or self.attempt(a, "content", simple):
+                        break
 
 
 def reduced(program, verdict, runner, seconds):

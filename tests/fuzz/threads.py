@@ -1,6 +1,7 @@
 """Random threads: foreach, reductions, replicate, fork, functions."""
-from expressions import INTEGERS, Access, Context, Thread, Variable, binary, literal
-from statements import Statements
+from adapters import Adapters
+from context import Access, Context, Thread, Variable
+from expressions import INTEGERS, binary, literal
 from tree import Block, Expr, Stmt
 
 REDUCTIONS = {"i": ["+", "*", "&", "|", "^", "min", "max", "&&", "||"], "exact": ["+", "min", "max"], "factor": ["*"]}
@@ -27,7 +28,7 @@ class Function:
         self.forks = False
 
 
-class Threads(Statements):
+class Threads(Adapters):
     # --- foreach ---
 
     def constant_range(self, trips):
@@ -214,7 +215,7 @@ class Threads(Statements):
         else:
             count = self.pick(["literal", "mask", "clamp"])
             if count == "literal":
-                number = self.pick([0, 1, copies, copies, copies, copies])
+                number = self.pick([0, 0, 1, copies, copies, copies, copies])
                 inner = literal(str(number))
                 if number == 0:
                     tags.append("fork(0)")
