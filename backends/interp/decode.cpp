@@ -4,6 +4,8 @@
 // Results of while, replicate and call, arguments of a while's body, and casts that keep the bits
 // share the register of the value they stand for: it is not written again while they are visible.
 // The walk keeps its own stack of tasks, as an else-if chain may nest thousands of regions.
+#include <set>
+
 #include "decoder.hpp"
 #include "revet/signature.hpp"
 
@@ -89,7 +91,7 @@ bool Decoder::decode_op(const Op& op) {
   if (op.is(thread_yield)) return decode_yield(op), false;
   if (op.is(thread_condition)) return decode_condition(op), false;
   if (op.is(thread_return)) return decode_return(op), false;
-  if (op.is(thread_exit)) return emit(op, {.code = Code::end_thread, .a = level()}), false;
+  if (op.is(thread_exit)) return decode_exit(op), false;
   if (op.is(thread_fork)) {
     program_.levels[level()].has_fork = true;
     const Slot n = use(op.operand(0));
@@ -163,20 +165,38 @@ void Decoder::decode_call(const Op& op) {
   const std::string& callee = op.str_attr("callee");
   const Op* func = module_.find_func(callee);
   if (!func) throw InternalError("thread.call of the unknown function '" + callee + "'");
-  for (const Op* call : calls_)
-    if (call->str_attr("callee") == callee)
+  for (const Call& call : calls_)
+    if (call.op->str_attr("callee") == callee)
       throw Error(Exit::program, op.loc(), "function '" + callee + "' calls itself");
   for (unsigned i = 0; i < op.num_operands(); ++i) slots_[func->body().arg(i)] = use(op.operand(i));
-  calls_.push_back(&op);
+  calls_.push_back({&op, level()});
   tasks_.push_back({Task::call_end, &op});
   tasks_.push_back({Task::ops, func->body().first()});
+}
+
+/// Ends the thread. Its own function has closed what it opened; the functions that called it have
+/// not: what they have open is closed here, the last opened first.
+void Decoder::decode_exit(const Op& op) {
+  for (auto call = calls_.rbegin(); call != calls_.rend() && call->level == level(); ++call) {
+    std::set<const Value*> closed;
+    for (const Op* at = call->op; at && !at->is(ops::thread_func) && !at->is(ops::thread_foreach);
+         at = at->parent_op())
+      for (const Op* before = at->prev(); before; before = before->prev()) {
+        const bool closes = before->is(ops::mem_sram_free) || before->is(ops::mem_view_close) ||
+                            before->is(ops::mem_iter_close);
+        if (closes) closed.insert(before->operand(0));
+        if (ops::opens_scope(*before) && closed.count(before->result()) == 0)
+          emit(op, {.code = Code::close, .a = use(before->result())});
+      }
+  }
+  emit(op, {.code = Code::end_thread, .a = level()});
 }
 
 void Decoder::decode_return(const Op& op) {
   if (calls_.empty()) {
     emit(op, {.code = Code::end_child, .a = level()});
-  } else if (calls_.back()->num_results() != 0) {
-    slots_[calls_.back()->result()] = use(op.operand(0));
+  } else if (calls_.back().op->num_results() != 0) {
+    slots_[calls_.back().op->result()] = use(op.operand(0));
   }
 }
 

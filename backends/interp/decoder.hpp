@@ -42,6 +42,7 @@ class Decoder {
   void decode_condition(const Op& op);
   void decode_foreach(const Op& op);
   void decode_call(const Op& op);
+  void decode_exit(const Op& op);
   void decode_return(const Op& op);
   void decode_yield(const Op& op);
   void decode_arith(const Op& op);
@@ -108,7 +109,11 @@ class Decoder {
   std::size_t first_region_task_ = 0;
   std::vector<std::uint32_t> levels_;
   std::vector<Loop> loops_;
-  std::vector<const Op*> calls_;
+  struct Call {
+    const Op* op;
+    std::uint32_t level;  ///< of the thread that calls
+  };
+  std::vector<Call> calls_;  ///< around
   std::unordered_map<const Value*, Slot> slots_;
   std::unordered_map<const Value*, std::uint32_t> arrays_;
   std::unordered_map<std::uint32_t, Slot> constants_;

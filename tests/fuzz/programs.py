@@ -31,7 +31,7 @@ from generate import TAGS, Program  # noqa: E402
 from reduce import reduced, write  # noqa: E402
 from tree import coverage  # noqa: E402
 
-ENOUGH = 1000
+ENOUGH = 500
 # Nodes that cfg-to-flow never makes: the passes that fit a graph to a machine do.
 LATER_NODES = {"flow.buffer"}
 
