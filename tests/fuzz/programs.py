@@ -25,6 +25,7 @@ import threading
 import time
 import traceback
 
+sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from differential import Runner, Verdict  # noqa: E402
 from generate import TAGS, Program  # noqa: E402
