@@ -156,6 +156,8 @@ class Inliner {
         call.result()->replace_all_uses_with(value);
       }
       call.erase();
+      // What is left of a moved body must not refer to where it went: that may go first.
+      if (move) callee.body().terminator()->set_operands({});
       return true;
     }
     for (Op *op = block.last(), *previous;; op = previous) {
