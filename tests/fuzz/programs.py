@@ -153,7 +153,7 @@ def keep(program, verdict, runner, arguments, reduce_it):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--revet")
-    parser.add_argument("--seeds", default="0:", help="A:B, without B; A: goes on until --minutes are over")
+    parser.add_argument("--seeds", default="0:", help="A:B; A: goes on until --minutes are over")
     parser.add_argument("--minutes", type=float, help="stop after so many (default 3 where --seeds has no end)")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--keep", type=pathlib.Path, help="folder for finds")
