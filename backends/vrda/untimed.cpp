@@ -29,6 +29,8 @@ RunResult run(const Module& module, Launch& launch, BackendContext& context) {
     const sim::Result result = sim::run(graph, arrays, options);
     options.trace = nullptr;
     if (result.outcome != sim::Outcome::finished) throw Error(Exit::unfinished, result.diagnosis);
+    if (result.pointers_leaked != 0)
+      throw InternalError(fmt::format("{} on-chip buffers were not freed", result.pointers_leaked));
     out.threads = result.threads;
     out.extra["firings"] = std::to_string(result.firings);
   }
