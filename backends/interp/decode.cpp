@@ -182,9 +182,7 @@ void Decoder::decode_exit(const Op& op) {
     for (const Op* at = call->op; at && !at->is(ops::thread_func) && !at->is(ops::thread_foreach);
          at = at->parent_op())
       for (const Op* before = at->prev(); before; before = before->prev()) {
-        const bool closes = before->is(ops::mem_sram_free) || before->is(ops::mem_view_close) ||
-                            before->is(ops::mem_iter_close);
-        if (closes) closed.insert(before->operand(0));
+        if (ops::closes_scope(*before)) closed.insert(before->operand(0));
         if (ops::opens_scope(*before) && closed.count(before->result()) == 0)
           emit(op, {.code = Code::close, .a = use(before->result())});
       }

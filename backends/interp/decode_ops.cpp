@@ -199,7 +199,7 @@ void Decoder::decode_memory(const Op& op) {
   if (op.is(mem_write_it)) return decode_open(op, Code::open_iter, Mode::write_it);
   if (op.is(mem_manual_write_it)) return decode_open(op, Code::open_iter, Mode::manual_it);
 
-  const bool closes = op.is(mem_sram_free) || op.is(mem_view_close) || op.is(mem_iter_close);
+  const bool closes = closes_scope(op);
   Instr made{.code = Code::close};
   if (op.is(mem_iter_load))
     made.code = Code::iter_load;

@@ -46,6 +46,15 @@ Error of_pass(const PassEntry& entry, std::string message) {
   return error;
 }
 
+/// What a pass adds to properties that hold, and takes from them.
+void update_established(std::vector<std::string>& established, const PassInfo& info, bool changed) {
+  if (changed)
+    for (const std::string& p : info.invalidates) std::erase(established, p);
+  for (const std::string& p : info.establishes)
+    if (std::find(established.begin(), established.end(), p) == established.end())
+      established.push_back(p);
+}
+
 PassResult run_at_top_level(const PassInfo& info, Module& module, PassContext& context) {
   PassResult out = PassResult::of(false);
   bool some = false;
@@ -75,14 +84,6 @@ double Stopwatch::seconds() const {
 }
 
 double Stopwatch::cpu_seconds() const { return cpu_now() - cpu_start_; }
-
-void update_established(std::vector<std::string>& established, const PassInfo& info, bool changed) {
-  if (changed)
-    for (const std::string& p : info.invalidates) std::erase(established, p);
-  for (const std::string& p : info.establishes)
-    if (std::find(established.begin(), established.end(), p) == established.end())
-      established.push_back(p);
-}
 
 PassRunner::PassRunner(Module& module, const Pipeline& pipeline, Plugins& plugins,
                        const RunOptions& options, Diagnostics& diagnostics, PipelineReport& report)

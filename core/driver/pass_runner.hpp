@@ -87,7 +87,4 @@ class PassRunner {
   unsigned dumps_ = 0;
 };
 
-/// What a pass adds to properties that hold, and takes from them.
-void update_established(std::vector<std::string>& established, const PassInfo& info, bool changed);
-
 }  // namespace revet

@@ -7,7 +7,7 @@
 #include <charconv>
 
 #include "../support/crash_guard.hpp"
-#include "revet/op_info.hpp"
+#include "revet/ops.hpp"
 #include "revet/text.hpp"
 
 namespace revet {
@@ -56,9 +56,8 @@ std::pair<Predicate, std::string> parse_filter(const std::string& text) {
 }
 
 bool has_loop(const Op& op) {
-  const std::string& name = op.name();
-  return name == "thread.while" || name == "thread.foreach" || name == "cfg.loop_br" ||
-         name == "flow.fb_merge";
+  return op.is(ops::thread_while) || op.is(ops::thread_foreach) || op.is(ops::cfg_loop_br) ||
+         op.is(ops::flow_fb_merge);
 }
 
 bool equals(const Attr& attr, const std::string& value) {

@@ -11,6 +11,10 @@ bool opens_scope(const Op& op) {
          op.is(mem_manual_write_it) || op.is(mem_sram_alloc);
 }
 
+bool closes_scope(const Op& op) {
+  return op.is(mem_view_close) || op.is(mem_iter_close) || op.is(mem_sram_free);
+}
+
 Value* dram_of(const Value* memory) {
   const Op* def = memory->def();
   if (!def || memory->type().kind == Kind::sram) return nullptr;

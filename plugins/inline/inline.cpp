@@ -42,10 +42,6 @@ const OpInfo& closing_op(const Value* scope) {
   }
 }
 
-bool closes_scope(const Op& op) {
-  return op.is(ops::mem_view_close) || op.is(ops::mem_iter_close) || op.is(ops::mem_sram_free);
-}
-
 class Inliner {
  public:
   Inliner(Module& module, PassContext& context)
@@ -83,7 +79,7 @@ class Inliner {
         continue;
       }
       if (ops::opens_scope(*op)) open.push_back(op->result());
-      if (closes_scope(*op)) std::erase(open, op->operand(0));
+      if (ops::closes_scope(*op)) std::erase(open, op->operand(0));
       const bool child = op->is(ops::thread_foreach);
       for (const auto& region : op->regions())
         for (const auto& inner : region->blocks())

@@ -61,15 +61,9 @@ class Flattening {
   }
 
  private:
-  /// One edge to the end of the thread that is being flattened.
-  struct EndEdge {
-    Op* terminator;
-    bool is_exit;
-  };
   struct Thread {
-    unsigned loops = 0;  ///< loops around, within the thread
-    std::vector<EndEdge> ends;
-    Block* end = nullptr;  ///< where the first edge goes until `finish` sorts them
+    unsigned loops = 0;      ///< loops around, within the thread
+    std::vector<Op*> exits;  ///< cfg.exits whose successor `meet` sets
   };
 
   Builder at_end(const Op& like) {
@@ -98,7 +92,7 @@ class Flattening {
     body();
     // `block_` is where the thread ends normally, null where it never does.
     // Main always has an end block, so that every function at this level shows a terminator of it.
-    if (thread_.ends.empty() && !last.info().terminator) {
+    if (thread_.exits.empty() && !last.info().terminator) {
       Builder b = at_end(last);
       end(last, b, last_values_);
     } else {
@@ -119,7 +113,7 @@ class Flattening {
     };
     std::vector<Edge> edges;
     if (block_) edges.push_back({block_, true, last_values_, nullptr});
-    for (const EndEdge& e : thread_.ends) edges.push_back({nullptr, false, {}, e.terminator});
+    for (Op* exit : thread_.exits) edges.push_back({nullptr, false, {}, exit});
     const auto connect = [&](Edge& e, Block& to) {
       if (e.exit) {
         e.exit->set_successor(0, &to);
@@ -312,7 +306,7 @@ class Flattening {
     Block* const here = block_;
     Op* exit = finish_block(op, ops::cfg_exit, {}, {{here, {}}},
                             {{"loops", static_cast<std::int64_t>(thread_.loops)}});
-    thread_.ends.push_back({exit, true});
+    thread_.exits.push_back(exit);
   }
 
   Region& region_;

@@ -175,6 +175,8 @@ extern const OpInfo flow_bulk_load, flow_bulk_store;
 
 /// True for the four ops that open a view or iterator, and for sram_alloc.
 bool opens_scope(const Op& op);
+/// True for sram_free, view_close and iter_close: operand 0 is what such an op opened.
+bool closes_scope(const Op& op);
 /// The DRAM array behind a dram, view or iter value; null for an sram.
 Value* dram_of(const Value* memory);
 /// The name to show for a memory value: the array's, SRAM's, view's or iterator's.
