@@ -46,3 +46,18 @@ function(revet_add_plugin name)
     install(TARGETS ${name} LIBRARY DESTINATION lib/revet/plugins)
   endif()
 endfunction()
+
+# revet_add_file_tests(NAME FILES a.rir ..)
+#
+# A test NAME:a for each file (without `revet-backend-`), with the plugin NAME loaded: line 1 of the file is the command,
+# `// RUN: revet ..`, the expected output is in FILE.expected; see RevetFileTest.cmake.
+function(revet_add_file_tests plugin)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FILES")
+  string(REGEX REPLACE "^revet-backend-" "" prefix ${plugin})
+  foreach(test IN LISTS arg_FILES)
+    get_filename_component(name ${test} NAME_WE)
+    add_test(NAME ${prefix}:${name}
+             COMMAND ${CMAKE_COMMAND} -D REVET=${REVET_EXECUTABLE} -D PLUGIN=$<TARGET_FILE:${plugin}>
+                     -D TEST=${test} -P ${REVET_PLUGIN_TEMPLATE_DIR}/RevetFileTest.cmake)
+  endforeach()
+endfunction()
