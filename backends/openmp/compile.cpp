@@ -9,6 +9,7 @@
 #include <boost/dll/runtime_symbol_info.hpp>
 #include <boost/uuid/detail/sha1.hpp>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -232,7 +233,8 @@ fs::path compile(const Compiler& compiler, const std::string& name, const std::s
     throw Error(Exit::usage, "the C++ compiler '" + compiler.command[0] +
                                  "' cannot be run: " + std::strerror(errno));
   if (status != 0) {
-    folder->kept = true;
+    // A compiler that was interrupted, as this process is about to be, leaves nothing to look at.
+    folder->kept = status != 128 + SIGINT;
     throw InternalError("the emitted program does not compile (" + compiler.command[0] + " gave " +
                         std::to_string(status) + "); it is kept in " + main.string() + "\n" +
                         first_lines(read_text(log), 12));

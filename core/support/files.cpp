@@ -47,14 +47,18 @@ bool write_all(int fd, std::string_view bytes) {
 void remove_temporary() noexcept {
   if (temporary[0] != '\0') ::unlink(temporary);
   if (temporary_folder[0] == '\0') return;
-  // Walking a folder is not safe in a handler; starting a program is.
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::execl("/bin/rm", "rm", "-rf", "--", temporary_folder, static_cast<char*>(nullptr));
-    ::_exit(1);
+  // Walking a folder is not safe in a handler; starting a program is. The thread that works there
+  // goes on meanwhile and may have put a file into it: then once more, until the folder is gone.
+  constexpr int most_tries = 20;
+  for (int i = 0; i < most_tries && ::access(temporary_folder, F_OK) == 0; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::execl("/bin/rm", "rm", "-rf", "--", temporary_folder, static_cast<char*>(nullptr));
+      ::_exit(1);
+    }
+    int status = 0;
+    if (child > 0) ::waitpid(child, &status, 0);
   }
-  int status = 0;
-  if (child > 0) ::waitpid(child, &status, 0);
 }
 
 void remove_if_interrupted(const fs::path& folder) noexcept {
