@@ -123,21 +123,7 @@ std::uint32_t Memories::atomic(const Elements& at, std::int64_t index, Atomic op
                                std::uint32_t value, std::uint32_t desired, Loc place) {
   const std::uint64_t i = checked(at, index, "atomic", place);
   const std::uint32_t old = load_element(at.data, at.kind, i);
-  const auto updated = [&] {
-    switch (op) {
-      case Atomic::add: return apply(Scalar::add, at.kind, old, value);
-      case Atomic::sub: return apply(Scalar::sub, at.kind, old, value);
-      case Atomic::and_: return apply(Scalar::and_, at.kind, old, value);
-      case Atomic::or_: return apply(Scalar::or_, at.kind, old, value);
-      case Atomic::xor_: return apply(Scalar::xor_, at.kind, old, value);
-      case Atomic::min: return apply(Scalar::min, at.kind, old, value);
-      case Atomic::max: return apply(Scalar::max, at.kind, old, value);
-      case Atomic::exchange: return value;
-      case Atomic::cas: return old == value ? desired : old;
-    }
-    return old;
-  };
-  put(at, i, updated());
+  put(at, i, apply(op, at.kind, old, value, desired));
   return old;
 }
 

@@ -92,16 +92,6 @@ void Decoder::decode_cast(const Op& op) {
 
 // --- memory ---
 
-Atomic Decoder::atomic_of(const Op& op) {
-  static constexpr std::pair<std::string_view, Atomic> names[] = {
-      {"add", Atomic::add}, {"sub", Atomic::sub},           {"and", Atomic::and_},
-      {"or", Atomic::or_},  {"xor", Atomic::xor_},          {"min", Atomic::min},
-      {"max", Atomic::max}, {"exchange", Atomic::exchange}, {"cas", Atomic::cas}};
-  for (const auto& [name, atomic] : names)
-    if (op.str_attr("op") == name) return atomic;
-  throw InternalError("'" + op.name() + "' with the operation '" + op.str_attr("op") + "'");
-}
-
 /// True if the opened object is used at another level than its own, or in a way not known here.
 bool Decoder::is_shared(const Op& open) {
   const auto thread_of = [](const Op& op) {

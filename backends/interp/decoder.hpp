@@ -53,7 +53,6 @@ class Decoder {
   void decode_memory(const Op& op);
   void decode_element(const Op& op, Code load, Code store, Code atomic);
   void decode_open(const Op& op, Code code, Mode mode);
-  static Atomic atomic_of(const Op& op);
   static bool is_shared(const Op& open);
 
   [[noreturn]] static void unknown(const Op& op) {

@@ -165,19 +165,9 @@ void Machine::resume(std::uint32_t id) {
 // --- memory ---
 
 std::uint32_t Machine::atomic(const Instr& instr, std::uint32_t old) const {
-  const std::uint32_t value = registers_[instr.c];
-  switch (static_cast<Atomic>(instr.aux)) {
-    case Atomic::add: return apply(Scalar::add, instr.kind, old, value);
-    case Atomic::sub: return apply(Scalar::sub, instr.kind, old, value);
-    case Atomic::and_: return old & value;
-    case Atomic::or_: return old | value;
-    case Atomic::xor_: return old ^ value;
-    case Atomic::min: return apply(Scalar::min, instr.kind, old, value);
-    case Atomic::max: return apply(Scalar::max, instr.kind, old, value);
-    case Atomic::exchange: return value;
-    case Atomic::cas: return old == value ? registers_[instr.d] : old;
-  }
-  return old;
+  const auto op = static_cast<Atomic>(instr.aux);
+  return apply(op, instr.kind, old, registers_[instr.c],
+               op == Atomic::cas ? registers_[instr.d] : 0);
 }
 
 void Machine::dram(const Instr& in, std::uint32_t place) {

@@ -72,9 +72,6 @@ enum class Code : std::uint8_t {
   iter_next_last,  ///< object a, k or last b
 };
 
-/// Atomic operations, in `aux`.
-enum class Atomic : std::uint8_t { add, sub, and_, or_, xor_, min, max, exchange, cas };
-
 struct Instr {
   static constexpr std::uint8_t signed_index = 1;  ///< b is an i32, else a u32
   static constexpr std::uint8_t signed_valid = 2;  ///< c of open_view is an i32, else a u32

@@ -159,21 +159,10 @@ class Loader {
     }
     n.predicated = op.flag("predicated");
     if (op.is(flow_dram_cas) || op.is(flow_sram_cas))
-      n.atomic = sim::Atomic::cas;
+      n.atomic = Atomic::cas;
     else if (op.has_attr("op"))
       n.atomic = atomic_of(op);
     graph_.add(std::move(n));
-  }
-
-  static sim::Atomic atomic_of(const Op& op) {
-    using sim::Atomic;
-    static constexpr std::pair<std::string_view, Atomic> names[] = {
-        {"add", Atomic::add}, {"sub", Atomic::sub},          {"and", Atomic::and_},
-        {"or", Atomic::or_},  {"xor", Atomic::xor_},         {"min", Atomic::min},
-        {"max", Atomic::max}, {"exchange", Atomic::exchange}};
-    for (const auto& [name, atomic] : names)
-      if (op.str_attr("op") == name) return atomic;
-    throw InternalError("unknown atomic operation '" + op.str_attr("op") + "'");
   }
 
   sim::Program program_of(const Op& context) {

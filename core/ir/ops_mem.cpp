@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "op_table.hpp"
+#include "revet/scalar.hpp"
 
 namespace revet::ops {
 namespace {
@@ -71,12 +72,12 @@ Verify access(Kind memory, bool indexed, unsigned values, bool gives) {
 
 Verify atomic_access(Kind memory) {
   return [=](const Op& op, VerifyReport& report) {
-    static const std::vector<std::string> names = {"add", "sub", "and",      "or", "xor",
-                                                   "min", "max", "exchange", "cas"};
     const std::string& name = op.str_attr("op");
-    if (std::find(names.begin(), names.end(), name) == names.end())
+    if (!atomic_named(name)) {
+      const std::vector<std::string> names(std::begin(atomic_names), std::end(atomic_names));
       return report.fail(
           op, fmt::format("unknown atomic operation \"{}\"{}", name, did_you_mean(name, names)));
+    }
     access(memory, true, name == "cas" ? 2 : 1, true)(op, report);
     if (op.num_operands() > 0)
       expect(is_index(op.operand(0)->type().element_type()), op, report,

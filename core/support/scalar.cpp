@@ -210,6 +210,33 @@ Scalar scalar_of(const Op& op) {
   throw InternalError("'" + op.name() + "' is no arithmetic operation");
 }
 
+std::uint32_t apply(Atomic op, Kind k, std::uint32_t old, std::uint32_t value,
+                    std::uint32_t desired) {
+  switch (op) {
+    case Atomic::add: return apply(Scalar::add, k, old, value);
+    case Atomic::sub: return apply(Scalar::sub, k, old, value);
+    case Atomic::and_: return apply(Scalar::and_, k, old, value);
+    case Atomic::or_: return apply(Scalar::or_, k, old, value);
+    case Atomic::xor_: return apply(Scalar::xor_, k, old, value);
+    case Atomic::min: return apply(Scalar::min, k, old, value);
+    case Atomic::max: return apply(Scalar::max, k, old, value);
+    case Atomic::exchange: return value;
+    case Atomic::cas: return old == value ? desired : old;
+  }
+  return old;
+}
+
+std::optional<Atomic> atomic_named(std::string_view spelling) {
+  for (std::size_t i = 0; i < std::size(atomic_names); ++i)
+    if (atomic_names[i] == spelling) return static_cast<Atomic>(i);
+  return std::nullopt;
+}
+
+Atomic atomic_of(const Op& op) {
+  if (const auto atomic = atomic_named(op.str_attr("op"))) return *atomic;
+  throw InternalError("'" + op.name() + "' with the operation '" + op.str_attr("op") + "'");
+}
+
 std::uint32_t constant_bits(const Op& op) {
   const Attr* value = op.attr("value");
   const Kind k = op.result()->type().kind;

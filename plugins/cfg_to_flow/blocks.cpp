@@ -21,13 +21,41 @@ std::vector<Block*> successors(const Op& terminator) {
   return out;
 }
 
-Blocks::Blocks(Op& func) {
+namespace {
+
+std::map<const Value*, unsigned> numbered(const Region& region) {
+  std::map<const Value*, unsigned> out;
+  for (const auto& block : region.blocks()) {
+    for (const auto& arg : block->args()) out.emplace(arg.get(), out.size());
+    for (Op& op : *block)
+      for (const auto& r : op.results()) out.emplace(r.get(), out.size());
+  }
+  return out;
+}
+
+/// Arrays are no streams.
+bool is_streamed(const Value* v) { return v->type().kind != Kind::dram; }
+
+std::vector<Value*> in_order(const std::set<const Value*>& values,
+                             const std::map<const Value*, unsigned>& numbers) {
+  std::vector<Value*> out;
+  for (const Value* v : values) out.push_back(const_cast<Value*>(v));
+  std::sort(out.begin(), out.end(),
+            [&](const Value* a, const Value* b) { return numbers.at(a) < numbers.at(b); });
+  return out;
+}
+
+}  // namespace
+
+Blocks::Blocks(Op& func) : memories_(func) {
   Region& region = func.region();
   copy_constants(region);
+  const Numbers numbers = numbered(region);
+  find_threads(region);
   find_depths(region);
-  find_live(region);
+  find_outer(region, numbers);
+  find_live(region, numbers);
   find_classes(region);
-  find_enters(region);
 }
 
 void Blocks::copy_constants(Region& region) {
@@ -49,6 +77,26 @@ void Blocks::copy_constants(Region& region) {
         }
         use.op->set_operand(use.index, copy->result(result->index()));
       }
+    }
+  }
+}
+
+/// Every block belongs to the thread that starts at the body of one foreach, or to main.
+void Blocks::find_threads(Region& region) {
+  std::vector<Block*> todo = {&region.front()};
+  info_[&region.front()].enter = nullptr;
+  while (!todo.empty()) {
+    Block* const block = todo.back();
+    todo.pop_back();
+    const Op& t = *block->last();
+    const std::vector<Block*> to = successors(t);
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      const bool child = t.is(ops::cfg_foreach_enter) && i == 0;
+      if (child) inside_[&t], broadcast_[&t];
+      const auto [info, fresh] = info_.try_emplace(to[i]);
+      if (!fresh) continue;
+      info->second.enter = child ? &t : info_.at(block).enter;
+      todo.push_back(to[i]);
     }
   }
 }
@@ -86,77 +134,102 @@ void Blocks::find_depths(Region& region) {
   }
 }
 
-void Blocks::find_live(Region& region) {
-  std::map<const Value*, unsigned> number;
-  std::map<const Block*, std::set<const Value*>> live;
-  const auto carried = [](const Value* v) { return v->type().kind != Kind::dram; };
+const Op& Blocks::foreach_below(const Value& v, const Block& block) const {
+  const Op* const home = info_.at(v.block()).enter;
+  const Op* enter = info_.at(&block).enter;
+  while (enter && info_.at(enter->block()).enter != home) enter = info_.at(enter->block()).enter;
+  if (!enter) throw InternalError("a value of a thread that is not around its use");
+  return *enter;
+}
+
+void Blocks::find_outer(Region& region, const Numbers& numbers) {
+  std::map<const Op*, std::set<const Value*>> needed;
   for (const auto& block : region.blocks()) {
-    for (const auto& arg : block->args()) number.emplace(arg.get(), number.size());
+    std::set<const Value*> outer;
     for (Op& op : *block)
-      for (const auto& r : op.results()) number.emplace(r.get(), number.size());
+      for (const Value* v : op.operands())
+        if (is_streamed(v) && info_.at(v->block()).enter != info_.at(block.get()).enter)
+          outer.insert(v);
+    for (const Value* v : outer) needed[&foreach_below(*v, *block)].insert(v);
+    info_[block.get()].outer = in_order(outer, numbers);
   }
+  for (const auto& [enter, values] : needed) broadcast_[enter] = in_order(values, numbers);
+}
+
+void Blocks::find_live(Region& region, const Numbers& numbers) {
+  std::map<const Block*, std::set<const Value*>> live;
   for (bool changed = true; changed;) {
     changed = false;
-    for (auto block = region.blocks().rbegin(); block != region.blocks().rend(); ++block) {
+    for (auto it = region.blocks().rbegin(); it != region.blocks().rend(); ++it) {
+      Block& block = **it;
+      const Op* const thread = info_.at(&block).enter;
       std::set<const Value*> now;
-      for (const Block* to : successors(*(*block)->last()))
-        for (const Value* v : live[to])
-          if (v->block() != block->get()) now.insert(v);
-      for (Op& op : **block)
-        for (const Value* v : op.operands())
-          if (carried(v) && v->block() != block->get()) now.insert(v);
-      if (now != live[block->get()]) {
-        live[block->get()] = std::move(now);
+      const auto add = [&](const Value* v) {
+        if (is_streamed(v) && v->block() != &block && info_.at(v->block()).enter == thread)
+          now.insert(v);
+      };
+      for (const Block* to : successors(*block.last()))
+        for (const Value* v : live[to]) add(v);
+      if (block.last()->is(ops::cfg_foreach_enter))
+        for (const Value* v : broadcast_.at(block.last())) add(v);
+      for (Op& op : block)
+        for (const Value* v : op.operands()) add(v);
+      if (now != live[&block]) {
+        live[&block] = std::move(now);
         changed = true;
       }
     }
   }
-  for (const auto& [block, values] : live) {
-    auto& out = info_[block].live;
-    for (const Value* v : values) out.push_back(const_cast<Value*>(v));
-    std::sort(out.begin(), out.end(),
-              [&](const Value* a, const Value* b) { return number.at(a) < number.at(b); });
-  }
+  for (const auto& [block, values] : live) info_[block].live = in_order(values, numbers);
 }
 
+std::vector<const Block*> Blocks::after(const Block& block) const {
+  const Op& t = *block.last();
+  if (t.is(ops::cfg_reduce)) return {info_.at(&block).enter->successor(1)};
+  std::vector<const Block*> out;
+  for (const Block* to : successors(t)) out.push_back(to);
+  return out;
+}
+
+/// A class is carried from its first possible access to its last. A buffer's accesses are those of
+/// one lifetime: its allocation follows nothing, and nothing follows its release.
 void Blocks::find_classes(Region& region) {
-  std::set<const Value*> written;
-  std::vector<const Value*> order;
-  for (const auto& block : region.blocks())
-    for (Op& op : *block) {
-      std::vector<Effect> effects;
-      if (op.info().effects) op.info().effects(op, effects);
-      for (const Effect& e : effects) {
-        if (!e.memory) continue;
-        order.push_back(e.memory);
-        if (e.kind != Effect::read) written.insert(e.memory);
+  std::map<const Block*, Classes> before, later;
+  const auto is_alloc = [](const Op& op) { return op.is(ops::mem_sram_alloc); };
+  const auto is_free = [](const Op& op) { return op.is(ops::mem_sram_free); };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const auto& block : region.blocks()) {
+      Classes now = before[block.get()];
+      for (Op& op : *block)
+        for (const unsigned c : memories_.of(op))
+          is_free(op) ? (void)now.erase(c) : (void)now.insert(c);
+      for (const Block* to : after(*block))
+        for (const unsigned c : now) changed |= before[to].insert(c).second;
+    }
+    for (auto it = region.blocks().rbegin(); it != region.blocks().rend(); ++it) {
+      Block& block = **it;
+      Classes now;
+      for (const Block* to : after(block)) now.insert(later[to].begin(), later[to].end());
+      for (Op* op = block.last(); op; op = op->prev())
+        for (const unsigned c : memories_.of(*op))
+          is_alloc(*op) ? (void)now.erase(c) : (void)now.insert(c);
+      if (now != later[&block]) {
+        later[&block] = std::move(now);
+        changed = true;
       }
     }
-  for (const Value* memory : order)
-    if (written.count(memory) != 0) classes_.emplace(memory, static_cast<int>(classes_.size()));
-}
-
-void Blocks::find_enters(Region& region) {
-  for (const auto& b : region.blocks()) {
-    const Op& enter = *b->last();
-    if (!enter.is(ops::cfg_foreach_enter)) continue;
-    std::vector<const Block*> todo = {enter.successor(0)};
-    std::set<const Block*> seen = {enter.successor(0)};
-    while (!todo.empty()) {
-      const Block* at = todo.back();
-      todo.pop_back();
-      const Op& last = *at->last();
-      if (last.is(ops::cfg_reduce)) enters_[at] = &enter;
-      // Children of children end in a reduce of their own: go on behind them.
-      for (unsigned i = last.is(ops::cfg_foreach_enter) ? 1 : 0; i < last.num_successors(); ++i)
-        if (seen.insert(last.successor(i)).second) todo.push_back(last.successor(i));
-    }
   }
-}
-
-int Blocks::memory_class(const Value* memory) const {
-  const auto it = classes_.find(memory);
-  return it == classes_.end() ? -1 : it->second;
+  for (const auto& block : region.blocks())
+    for (Op& op : *block)
+      for (const unsigned c : memories_.of(op))
+        for (const Op* enter = info_.at(block.get()).enter; enter;
+             enter = info_.at(enter->block()).enter)
+          inside_[enter].insert(c);
+  for (auto& [block, info] : info_)
+    for (const unsigned c : before[block])
+      if (later[block].count(c) != 0 && (!info.enter || inside_[info.enter].count(c) != 0))
+        info.classes.push_back(c);
 }
 
 }  // namespace revet

@@ -1,20 +1,25 @@
-/// What cfg-to-flow knows about the blocks before it writes nodes: depths, live values, classes of
-/// memory.
+/// What cfg-to-flow knows about the blocks before it writes nodes: depths, threads, what arrives
+/// with a thread and what is broadcast to it.
 #pragma once
 
 #include <map>
 #include <set>
 #include <vector>
 
+#include "revet/dependence.hpp"
 #include "revet/ops.hpp"
 
 namespace revet {
 
 struct BlockInfo {
-  unsigned depth = 0;        ///< of its streams: 1 + foreachs and whiles around
-  std::vector<Value*> live;  ///< values of other blocks that are needed here, in order
-  unsigned edges = 0;        ///< forward edges that must have arrived before it is written
-  bool is_header = false;    ///< of a loop with a back edge
+  unsigned depth = 0;         ///< of its streams: 1 + foreachs and whiles around
+  const Op* enter = nullptr;  ///< the cfg.foreach_enter whose children run it; null: main
+  std::vector<Value*> live;   ///< values of other blocks of the thread that are needed from here on
+  std::vector<Value*> outer;  ///< values of enclosing threads that the block itself needs
+  /// Classes of memory whose last void the thread brings: touched before, and touched from here on.
+  std::vector<unsigned> classes;
+  unsigned edges = 0;      ///< forward edges that must have arrived before it is written
+  bool is_header = false;  ///< of a loop with a back edge
 };
 
 class Blocks {
@@ -24,23 +29,32 @@ class Blocks {
   explicit Blocks(Op& func);
 
   const BlockInfo& of(const Block& block) const { return info_.at(&block); }
-  /// Memories whose accesses must stay in the order of the thread: every array that is written,
-  /// every on-chip buffer. Gives the position of the memory's void in a bundle, or -1.
-  int memory_class(const Value* memory) const;
-  unsigned classes() const { return static_cast<unsigned>(classes_.size()); }
-  /// The cfg.foreach_enter whose children end in `block`.
-  const Op& foreach_of(const Block& block) const { return *enters_.at(&block); }
+  /// See MemoryClasses::of.
+  std::vector<unsigned> classes_of(const Op& op) const { return memories_.of(op); }
+  /// True if a child of the foreach, or a child of a child, accesses the class.
+  bool touches(const Op& enter, unsigned c) const { return inside_.at(&enter).count(c) != 0; }
+  /// Values of the thread of `enter` that children need: broadcast from there.
+  const std::vector<Value*>& broadcast_at(const Op& enter) const { return broadcast_.at(&enter); }
+  /// The foreach, of the thread that defines `v`, in which `block` is.
+  const Op& foreach_below(const Value& v, const Block& block) const;
 
  private:
-  void copy_constants(Region& region);
-  void find_depths(Region& region);
-  void find_live(Region& region);
-  void find_classes(Region& region);
-  void find_enters(Region& region);
+  using Numbers = std::map<const Value*, unsigned>;  ///< in order of the text
+  using Classes = std::set<unsigned>;
 
+  static void copy_constants(Region& region);
+  void find_threads(Region& region);
+  void find_depths(Region& region);
+  void find_outer(Region& region, const Numbers& numbers);
+  void find_live(Region& region, const Numbers& numbers);
+  void find_classes(Region& region);
+  /// Blocks that control or children may come to behind `block`.
+  std::vector<const Block*> after(const Block& block) const;
+
+  MemoryClasses memories_;
   std::map<const Block*, BlockInfo> info_;
-  std::map<const Value*, int> classes_;
-  std::map<const Block*, const Op*> enters_;
+  std::map<const Op*, std::vector<Value*>> broadcast_;
+  std::map<const Op*, Classes> inside_;
 };
 
 /// The blocks that a terminator leads to with data of the thread or of a child: of a foreach, its

@@ -9,18 +9,19 @@
 ///   ^bb2: thread.return()
 ///
 /// Algorithm: blocks are written behind those that lead to them. What a block needs arrives as a
-/// bundle of streams: its arguments, the values of other blocks that are live in it, and one void
-/// per class of memory and for the thread itself. Two edges meet in a merge, at a loop header in a
-/// forward-backward merge whose back side is connected when the back edge is reached. In a block,
-/// element-wise ops between memory operations form contexts, a memory operation is a node of its
-/// own, ordered behind the class's last void. A branch filters, leaving a loop strips, a foreach
-/// counts and broadcasts to its children and reduces what they yield, a fork counts, broadcasts and
-/// flattens, an exit is a filter that passes nothing. Linear but for the liveness analysis.
+/// bundle of streams: its arguments, the values of other blocks of the thread that are live in it,
+/// one void per class of memory between its first and last access, and one of the thread. Values of
+/// enclosing threads are broadcast to the blocks that use them. Two edges meet in a merge, at a
+/// loop header in a forward-backward merge whose back side is connected when the back edge is
+/// reached. In a block, element-wise ops between memory operations form contexts, a memory
+/// operation is a node of its own, ordered behind the class's last void. A branch filters, leaving
+/// a loop strips, a foreach counts and broadcasts to its children and reduces what they yield, a
+/// fork counts, broadcasts and flattens, an exit is a filter that passes nothing. Linear but for
+/// the liveness analysis.
 ///
 /// Why here: between `structure-to-cfg` and the passes that fit the graph to a machine.
 ///
-/// Does not handle: values of enclosing threads past the child's first block other than in its
-/// bundles (they could be broadcast where they are needed).
+/// Does not handle: plugin ops on memory (they are expanded before).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -67,14 +68,15 @@ class Mapping : Nodes {
  private:
   struct Arriving {
     std::vector<Bundle> edges;
-    Bundle behind_foreach;  ///< live values that pass a foreach by
-    bool has_behind = false;
+    Bundle by_foreach;  ///< live values of the parent that pass a foreach by
+    std::map<unsigned, Value*> voids_by_foreach;
     Op* header = nullptr;  ///< the fb_merge
   };
   /// What a block knows while it is written.
   struct State {
     std::map<const Value*, Value*> streams;
-    std::vector<Value*> voids;  ///< per class, then the thread's
+    std::map<unsigned, Value*> voids;  ///< last void of each class that was touched
+    Value* thread = nullptr;           ///< its own void, which waits for all classes done with
     unsigned depth = 1;
   };
 
@@ -88,8 +90,7 @@ class Mapping : Nodes {
       first.push_back(
           node(ops::flow_source, {}, {stream_of(entry.arg(i)->type(), 1)}, {{"arg", names[i]}})
               ->result());
-    Value* const go = node(ops::flow_source, {}, {stream_of(type_void, 1)})->result();
-    for (unsigned i = 0; i <= blocks_.classes(); ++i) first.push_back(go);
+    first.push_back(node(ops::flow_source, {}, {stream_of(type_void, 1)})->result());
     arriving_[&entry].edges.push_back(std::move(first));
     ready_.push_back(const_cast<Block*>(&entry));
   }
@@ -111,8 +112,39 @@ class Mapping : Nodes {
     Bundle out;
     for (const Value* v : args) out.push_back(s.streams.at(v));
     for (const Value* v : blocks_.of(to).live) out.push_back(s.streams.at(v));
-    out.insert(out.end(), s.voids.begin(), s.voids.end());
+    add_voids(s, to, out);
     return out;
+  }
+
+  /// The voids for an edge: of the classes that go on, and of the thread, which now waits for the
+  /// others. A class that was not touched yet has the thread's.
+  void add_voids(const State& s, const Block& to, Bundle& out) {
+    Bundle done = {s.thread};
+    for (const auto& [c, last] : s.voids)
+      if (!carries(to, c)) done.push_back(last);
+    for (const unsigned c : blocks_.of(to).classes) out.push_back(void_of(s, c));
+    out.push_back(joined(s, done));
+  }
+
+  bool carries(const Block& block, unsigned c) const {
+    const auto& classes = blocks_.of(block).classes;
+    return std::find(classes.begin(), classes.end(), c) != classes.end();
+  }
+
+  static Value* void_of(const State& s, unsigned c) {
+    const auto found = s.voids.find(c);
+    return found == s.voids.end() ? s.thread : found->second;
+  }
+
+  Value* joined(const State& s, const Bundle& voids) {
+    Bundle different;
+    for (Value* v : voids)
+      if (std::find(different.begin(), different.end(), v) == different.end())
+        different.push_back(v);
+    if (different.size() == 1) return different[0];
+    return node(ops::flow_void_join, std::span<Value* const>(different),
+                {stream_of(type_void, s.depth)})
+        ->result();
   }
 
   // --- blocks ---
@@ -142,7 +174,9 @@ class Mapping : Nodes {
     std::size_t k = 0;
     for (const auto& arg : block.args()) define(s, arg.get(), bundle[k++]);
     for (const Value* v : info.live) define(s, v, bundle[k++]);
-    s.voids.assign(bundle.begin() + static_cast<std::ptrdiff_t>(k), bundle.end());
+    for (const unsigned c : info.classes) s.voids[c] = bundle[k++];
+    s.thread = bundle[k];
+    receive(s, block, bundle[0]);
 
     std::vector<Op*> pending;
     for (Op& op : block) {
@@ -158,6 +192,25 @@ class Mapping : Nodes {
     flush(s, pending);
     b_.set_loc(block.last()->loc());
     end(s, *block.last());
+  }
+
+  /// Broadcasts the values of enclosing threads that the block uses, from the foreach below the
+  /// thread that has them: one level for its children, one for every loop and foreach further in.
+  void receive(State& s, const Block& block, Value* structure) {
+    std::map<const Op*, std::vector<Value*>> by_foreach;
+    std::vector<const Op*> order;
+    for (Value* v : blocks_.of(block).outer) {
+      const Op& enter = blocks_.foreach_below(*v, block);
+      if (by_foreach[&enter].empty()) order.push_back(&enter);
+      by_foreach[&enter].push_back(v);
+    }
+    for (const Op* enter : order) {
+      const std::vector<Value*>& values = by_foreach.at(enter);
+      Bundle from;
+      for (const Value* v : values) from.push_back(entered_.at(enter).at(v));
+      const Bundle here = broadcast(from, structure);
+      for (std::size_t i = 0; i < values.size(); ++i) define(s, values[i], here[i]);
+    }
   }
 
   static void define(State& s, const Value* v, Value* stream) {
@@ -195,7 +248,7 @@ class Mapping : Nodes {
       pending.clear();
       return;
     }
-    if (inputs.empty()) inputs.push_back(s.voids.back());
+    if (inputs.empty()) inputs.push_back(s.thread);
     std::vector<Type> types;
     for (const Value* v : outputs) types.push_back(stream_of(v->type(), s.depth));
     b_.set_loc(pending.front()->loc());
@@ -234,17 +287,12 @@ class Mapping : Nodes {
   void memory(State& s, Op& op) {
     using namespace ops;
     context_.count("memory nodes");
-    std::vector<int> classes;
-    const auto ordered_by = [&](const Value* m) {
-      if (const int c = blocks_.memory_class(m); c >= 0) classes.push_back(c);
-    };
+    const std::vector<unsigned> classes = blocks_.classes_of(op);
     if (op.is(mem_sram_alloc)) {
-      Value* const sram = sram_of_alloc(op);
-      Value*& last = s.voids[static_cast<std::size_t>(blocks_.memory_class(op.result()))];
-      Op* made = node(flow_alloc, {sram, last},
+      Op* made = node(flow_alloc, {sram_of_alloc(op), s.thread},
                       {stream_of({Kind::ptr}, s.depth), stream_of(type_void, s.depth)});
       define(s, op.result(), made->result(0));
-      last = made->result(1);
+      for (const unsigned c : classes) s.voids[c] = made->result(1);
       return;
     }
     Bundle operands;
@@ -258,17 +306,19 @@ class Mapping : Nodes {
     } else {
       operands.push_back(op.operand(0));
     }
-    ordered_by(m);
-    if (bulk) ordered_by(op.operand(1));
     const unsigned fixed = op.num_operands() - (op.flag("predicated") ? 1 : 0);
     for (; next < fixed; ++next) operands.push_back(s.streams.at(op.operand(next)));
-    // A void that orders nothing would only cost a link, but a thread that has just begun must not
-    // overtake its parent: the class's void is its parent's last.
-    for (const int c : classes) operands.push_back(s.voids[static_cast<std::size_t>(c)]);
+    // The first access of a class has nothing to wait for.
+    std::int64_t ordered = 0;
+    for (const unsigned c : classes)
+      if (const auto last = s.voids.find(c); last != s.voids.end()) {
+        operands.push_back(last->second);
+        ++ordered;
+      }
     if (const Value* p = predicate(op)) operands.push_back(s.streams.at(p));
 
     AttrMap attrs;
-    if (!classes.empty()) attrs.emplace("ordered", static_cast<std::int64_t>(classes.size()));
+    if (ordered != 0) attrs.emplace("ordered", ordered);
     if (op.flag("predicated")) attrs.emplace("predicated", true);
     const OpInfo* info = nullptr;
     const bool on_chip = m->type().kind == Kind::sram;
@@ -291,8 +341,12 @@ class Mapping : Nodes {
     types.push_back(stream_of(type_void, s.depth));
     Op* made = node(*info, std::span<Value* const>(operands), std::move(types), std::move(attrs));
     if (op.num_results() != 0) define(s, op.result(), made->result(0));
-    for (const int c : classes)
-      s.voids[static_cast<std::size_t>(c)] = made->result(made->num_results() - 1);
+    for (const unsigned c : classes) {
+      if (op.is(mem_sram_free))
+        s.voids.erase(c);
+      else
+        s.voids[c] = made->result(made->num_results() - 1);
+    }
   }
 
   // --- terminators ---
@@ -326,12 +380,9 @@ class Mapping : Nodes {
     } else if (t.is(cfg_fork)) {
       fork(s, t);
     } else if (t.is(thread_return)) {
-      Value* last = s.voids[0];
-      if (s.voids.size() > 1)
-        last =
-            node(flow_void_join, std::span<Value* const>(s.voids), {stream_of(type_void, s.depth)})
-                ->result();
-      node(flow_sink, {last}, {});
+      Bundle last = {s.thread};
+      for (const auto& [c, v] : s.voids) last.push_back(v);
+      node(flow_sink, {joined(s, last)}, {});
     }
   }
 
@@ -341,9 +392,9 @@ class Mapping : Nodes {
     std::vector<std::pair<Type, std::int64_t>> wanted = {{type_i1, 0}};
     for (const auto& arg : to.args()) wanted.emplace_back(element_of(arg.get()), 0);
     for (const Value* v : blocks_.of(to).live) wanted.emplace_back(element_of(v), 0);
-    const Bundle made = constants(s.voids.back(), wanted);
+    const Bundle made = constants(s.thread, wanted);
     Bundle bundle(made.begin() + 1, made.end());
-    bundle.insert(bundle.end(), s.voids.begin(), s.voids.end());
+    add_voids(s, to, bundle);
     bundle = filtered(made[0], true, bundle);
     for (std::int64_t i = 0; i < t.int_attr("loops"); ++i)
       bundle = lowered(ops::flow_strip, bundle);
@@ -358,16 +409,23 @@ class Mapping : Nodes {
         node(ops::flow_counter,
              {s.streams.at(t.operand(0)), s.streams.at(t.operand(1)), s.streams.at(t.operand(2))},
              {stream_of(index, s.depth + 1)});
-    const Bundle down = broadcast(bundle_for(s, body, {}), counter->result());
+    for (const Value* v : blocks_.broadcast_at(t)) entered_[&t][v] = s.streams.at(v);
+    // The children wait for what the parent did, and then the parent for them; classes that they
+    // do not touch pass by, like its live values.
+    State inside = s;
+    std::erase_if(inside.voids, [&](const auto& v) { return !blocks_.touches(t, v.first); });
     Bundle bundle = {counter->result()};
+    const Bundle down = broadcast(bundle_for(inside, body, {}), counter->result());
     bundle.insert(bundle.end(), down.begin(), down.end());
-    for (const Value* v : blocks_.of(after).live)
-      arriving_[&after].behind_foreach.push_back(s.streams.at(v));
+    Arriving& behind = arriving_[&after];
+    for (const Value* v : blocks_.of(after).live) behind.by_foreach.push_back(s.streams.at(v));
+    for (const auto& [c, v] : s.voids)
+      if (!blocks_.touches(t, c)) behind.voids_by_foreach[c] = v;
     arrive(body, std::move(bundle));
   }
 
   void reduce(State& s, const Op& t) {
-    const Op& enter = blocks_.foreach_of(*t.block());
+    const Op& enter = *blocks_.of(*t.block()).enter;
     Block& after = *enter.successor(1);
     Bundle bundle;
     const Attr::Array& operators = *t.attr("reduce")->as_array();
@@ -375,19 +433,31 @@ class Mapping : Nodes {
       bundle.push_back(node(ops::flow_reduce, {s.streams.at(t.operand(i))},
                             {stream_of(t.operand(i)->type(), s.depth - 1)}, {{"op", operators[i]}})
                            ->result());
-    const Bundle& behind = arriving_[&after].behind_foreach;
-    bundle.insert(bundle.end(), behind.begin(), behind.end());
-    for (Value* v : s.voids)
-      bundle.push_back(
-          node(ops::flow_reduce, {v}, {stream_of(type_void, s.depth - 1)}, {{"op", "void"}})
-              ->result());
+    Arriving& behind = arriving_[&after];
+    bundle.insert(bundle.end(), behind.by_foreach.begin(), behind.by_foreach.end());
+    const auto reduced = [&](Value* v) {
+      return node(ops::flow_reduce, {v}, {stream_of(type_void, s.depth - 1)}, {{"op", "void"}})
+          ->result();
+    };
+    State parent;
+    parent.depth = s.depth - 1;
+    parent.voids = behind.voids_by_foreach;
+    Bundle done = {s.thread};
+    for (const auto& [c, last] : s.voids) {
+      if (carries(after, c))
+        parent.voids[c] = reduced(last);
+      else
+        done.push_back(last);
+    }
+    parent.thread = reduced(joined(s, done));
+    add_voids(parent, after, bundle);
     arrive(after, std::move(bundle));
   }
 
   void fork(State& s, const Op& t) {
     Block& to = *t.successor(0);
     const Type index = t.operand(0)->type();
-    const Bundle range = constants(s.voids.back(), {{index, 0}, {index, 1}});
+    const Bundle range = constants(s.thread, {{index, 0}, {index, 1}});
     Op* counter = node(ops::flow_counter, {range[0], s.streams.at(t.operand(0)), range[1]},
                        {stream_of(index, s.depth + 1)}, {{"fork", true}});
     const Bundle copies = broadcast(bundle_for(s, to, t.successor_args(0)), counter->result());
@@ -411,6 +481,8 @@ class Mapping : Nodes {
   Block* graph_ = nullptr;
   std::map<const Block*, Arriving> arriving_;
   std::map<const Op*, Value*> srams_;
+  /// What a foreach broadcasts: values of its thread, as streams there.
+  std::map<const Op*, std::map<const Value*, Value*>> entered_;
   std::vector<Block*> ready_;
 };
 

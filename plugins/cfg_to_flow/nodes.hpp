@@ -56,11 +56,13 @@ class Nodes {
     return out;
   }
 
+  /// Repeats values of an enclosing thread along the lists of `structure`.
   Bundle broadcast(const Bundle& values, Value* structure) {
     Bundle operands = values;
     operands.push_back(structure);
     Bundle out = results_of(*node(ops::flow_broadcast, std::span<Value* const>(operands),
-                                  types_at(values, structure->type().size), {{"levels", 1}}));
+                                  types_at(values, structure->type().size),
+                                  {{"levels", structure->type().size - values[0]->type().size}}));
     name_like(out, values);
     return out;
   }

@@ -13,7 +13,9 @@
 /// while a header with one edge from outside and one back edge, a foreach an entry, its children's
 /// blocks and the block behind it. Exits go to the end of the child they are in, or of main; where
 /// more than two edges meet there, they meet pairwise first. A loop whose body never comes round is
-/// no loop. Linear.
+/// no loop. Then the flags that the front end makes of break, continue and early return turn back
+/// into branches (jumps.hpp), and blocks lose what they do not need. Linear but for the jumps, each
+/// of which costs as many blocks as its values live through.
 ///
 /// Why here: the last pass on thread IR for a vRDA; `cfg-to-flow` reads merges, counters and
 /// reductions off the terminators.
@@ -21,6 +23,7 @@
 /// Does not handle: calls, views and iterators (it requires what removes them).
 #include <algorithm>
 
+#include "jumps.hpp"
 #include "revet/abi.hpp"
 #include "revet/builder.hpp"
 #include "revet/plugin.hpp"
@@ -318,10 +321,21 @@ class Flattening {
   unsigned next_replicate_ = 0;
 };
 
+/// Each round of jumps may make the flags of a loop further out constant.
+constexpr unsigned most_rounds = 16;
+
 PassResult run(Module& module, PassContext& context) {
   Op* main = module.find_func("main");
   if (!main) return PassResult::failure("there is no main");
   Flattening(*main, context).run();
+  Edges edges(main->region());
+  simplify_blocks(main->region(), edges);
+  for (unsigned round = 0; round < most_rounds; ++round) {
+    const std::int64_t jumps = thread_jumps(main->region(), edges);
+    if (jumps == 0) break;
+    context.count("jumps", jumps);
+    simplify_blocks(main->region(), edges);
+  }
   return PassResult::of(true);
 }
 

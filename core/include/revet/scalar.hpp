@@ -7,6 +7,8 @@
 
 #include <bit>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "revet/type.hpp"
 
@@ -69,6 +71,17 @@ std::uint32_t convert(Kind from, Kind to, std::uint32_t a);
 Scalar scalar_of(const Op& op);
 /// The register content of an arith.constant.
 std::uint32_t constant_bits(const Op& op);
+
+/// What an atomic stores in place of `old`; `desired` is for cas, where `value` is what it expects.
+enum class Atomic : std::uint8_t { add, sub, and_, or_, xor_, min, max, exchange, cas };
+std::uint32_t apply(Atomic op, Kind k, std::uint32_t old, std::uint32_t value,
+                    std::uint32_t desired);
+/// Their spellings, in the same order.
+inline constexpr std::string_view atomic_names[] = {"add", "sub", "and",      "or", "xor",
+                                                    "min", "max", "exchange", "cas"};
+std::optional<Atomic> atomic_named(std::string_view spelling);
+/// The operation of an op with the attribute `op`.
+Atomic atomic_of(const Op& op);
 
 /// A reduction operator of foreach: its combining operation and identity for type `k`.
 struct Reduction {

@@ -10,11 +10,10 @@
 #include <vector>
 
 #include "revet/launch.hpp"
+#include "revet/scalar.hpp"
 #include "revet/source.hpp"
 
 namespace revet::sim {
-
-enum class Atomic : std::uint8_t { add, sub, and_, or_, xor_, min, max, exchange, cas };
 
 struct DramDecl {
   std::string name;
