@@ -25,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 
-PASSES = ["inline", "canonicalize", "lower-adapters", "canonicalize"]
+PASSES = ["inline", "canonicalize", "lower-adapters", "canonicalize", "structure-to-cfg"]
 FORMATS = {"i8": "b", "u8": "B", "i16": "h", "u16": "H", "i32": "i", "u32": "I", "f32": "f", "bool": "B"}
 
 

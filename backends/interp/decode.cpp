@@ -26,7 +26,10 @@ Program Decoder::decode() {
   program_.levels.emplace_back().op = &main;
   levels_.push_back(0);
   for (const auto& param : main.body().args()) program_.params.push_back(define(param.get()));
-  run(Task{Task::ops, main.body().first()});
+  if (main.region().size() > 1)
+    decode_blocks(main);
+  else
+    run(Task{Task::ops, main.body().first()});
   for (Site& site : program_.sites) site.shared |= program_.levels[site.level].has_fork;
   return std::move(program_);
 }
@@ -135,6 +138,16 @@ void Decoder::decode_condition(const Op& op) {
   }
 }
 
+LevelReduction Decoder::reduction(const Op& op, unsigned i, const Value& value) {
+  const Attr* reduce = op.attr("reduce");
+  const std::string* spelling = reduce && reduce->as_array() && i < reduce->as_array()->size()
+                                    ? (*reduce->as_array())[i].as_string()
+                                    : nullptr;
+  if (!spelling) throw InternalError("'" + op.name() + "' has a value without a reduction");
+  const Kind kind = value.type().kind;
+  return {reduction_of(*spelling, kind), kind, none, none};
+}
+
 void Decoder::decode_foreach(const Op& op) {
   const auto id = static_cast<std::uint32_t>(program_.levels.size());
   ThreadLevel made;
@@ -143,14 +156,9 @@ void Decoder::decode_foreach(const Op& op) {
   made.lo = use(op.operand(0));
   made.hi = use(op.operand(1));
   made.step = use(op.operand(2));
-  const Attr* reduce = op.attr("reduce");
   for (unsigned i = 0; i < op.num_results(); ++i) {
-    const Kind kind = op.result(i)->type().kind;
-    const std::string* spelling = reduce && reduce->as_array() && i < reduce->as_array()->size()
-                                      ? (*reduce->as_array())[i].as_string()
-                                      : nullptr;
-    if (!spelling) throw InternalError("thread.foreach has a result without a reduction");
-    made.reductions.push_back({reduction_of(*spelling, kind), kind, none, define(op.result(i))});
+    made.reductions.push_back(reduction(op, i, *op.result(i)));
+    made.reductions.back().result = define(op.result(i));
   }
   emit(op, {.code = Code::foreach_, .a = id});
   made.body = here();

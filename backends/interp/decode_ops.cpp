@@ -93,8 +93,10 @@ void Decoder::decode_cast(const Op& op) {
 // --- memory ---
 
 /// True if the opened object is used at another level than its own, or in a way not known here.
-bool Decoder::is_shared(const Op& open) {
-  const auto thread_of = [](const Op& op) {
+bool Decoder::is_shared(const Op& open) const {
+  const auto thread_of = [&](const Op& op) -> const Op* {
+    if (const auto found = block_levels_.find(op.block()); found != block_levels_.end())
+      return program_.levels[found->second].op;
     const Op* around = op.parent_op();
     while (around && !around->is(ops::thread_foreach)) around = around->parent_op();
     return around;

@@ -1,5 +1,5 @@
 /// Turns thread IR into flat code; internal to decode.cpp (threads, control flow, registers) and
-/// decode_ops.cpp (arithmetic and memory).
+/// decode_ops.cpp (arithmetic and memory), decode_cfg.cpp (basic blocks).
 #pragma once
 
 #include <string_view>
@@ -41,11 +41,21 @@ class Decoder {
   void decode_while(const Op& op);
   void decode_condition(const Op& op);
   void decode_foreach(const Op& op);
+  /// Reduction i of `op`, of values like `value`.
+  static LevelReduction reduction(const Op& op, unsigned i, const Value& value);
   void decode_call(const Op& op);
   void decode_exit(const Op& op);
   void decode_return(const Op& op);
   void decode_yield(const Op& op);
   void decode_arith(const Op& op);
+
+  // --- functions of basic blocks ---
+
+  void decode_blocks(const Op& func);
+  void find_levels(const Region& region);
+  void decode_terminator(const Op& op);
+  /// Sets the arguments of a successor and goes there.
+  void emit_edge(const Op& op, unsigned successor);
 
   /// The code of its own that a frequent operation has.
   static Code binary_code(Scalar op, Kind kind);
@@ -53,7 +63,7 @@ class Decoder {
   void decode_memory(const Op& op);
   void decode_element(const Op& op, Code load, Code store, Code atomic);
   void decode_open(const Op& op, Code code, Mode mode);
-  static bool is_shared(const Op& open);
+  bool is_shared(const Op& open) const;
 
   [[noreturn]] static void unknown(const Op& op) {
     throw Error(Exit::usage, op.loc(),
@@ -113,6 +123,12 @@ class Decoder {
     std::uint32_t level;  ///< of the thread that calls
   };
   std::vector<Call> calls_;  ///< around
+  /// Of functions of basic blocks: level and first instruction of each block, jumps to patch.
+  std::unordered_map<const Block*, std::uint32_t> block_levels_;
+  std::unordered_map<const Block*, std::uint32_t> block_starts_;
+  std::vector<std::pair<std::uint32_t, const Block*>> jumps_;
+  std::vector<const Block*> block_order_;  ///< blocks behind those that dominate them
+  std::unordered_map<const Op*, std::uint32_t> foreach_levels_;
   std::unordered_map<const Value*, Slot> slots_;
   std::unordered_map<const Value*, std::uint32_t> arrays_;
   std::unordered_map<std::uint32_t, Slot> constants_;

@@ -42,7 +42,7 @@ BackendInfo backend() {
   BackendInfo info;
   info.name = "interp";
   info.summary = "The reference interpreter: one thread after another, every access checked";
-  info.input = Level::thread;
+  info.inputs = {Level::thread, Level::cfg};
   info.options = {
       {.name = "seed",
        .type = OptionType::integer,

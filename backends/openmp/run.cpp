@@ -136,7 +136,6 @@ BackendInfo backend() {
   BackendInfo info;
   info.name = "openmp";
   info.summary = "C++ with OpenMP for CPUs";
-  info.input = Level::thread;
   info.requires_ = {"inlined"};
   info.options = {{.name = "threads",
                    .type = OptionType::integer,

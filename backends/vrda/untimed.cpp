@@ -50,7 +50,7 @@ BackendInfo untimed_backend() {
   BackendInfo info;
   info.name = "vrda-untimed";
   info.summary = "Runs the streaming graph in random order, without time";
-  info.input = Level::flow;
+  info.inputs = {Level::flow};
   info.options = {
       {.name = "seed",
        .type = OptionType::integer,

@@ -168,7 +168,8 @@ class Checker {
       started_ = true;
       state.levels = {start_.level};
     }
-    if (started_) takes(e.loc, fmt::format("pass '{}'", e.id), info->input, info->requires_, state);
+    if (started_)
+      takes(e.loc, fmt::format("pass '{}'", e.id), {info->input}, info->requires_, state);
     if (info->output != Level::any) state.levels = {info->output};
     for (const std::string& p : info->invalidates) state.established.erase(p);
     state.established.insert(info->establishes.begin(), info->establishes.end());
@@ -186,17 +187,19 @@ class Checker {
     const std::string who = fmt::format("backend '{}'", pipeline_.backend);
     resolve_options(info->options, pipeline_.backend_settings, pipeline_.backend_loc, who,
                     pipeline_.backend_options, diagnostics_);
-    takes(pipeline_.backend_loc, who, info->input, info->requires_, state);
+    takes(pipeline_.backend_loc, who, info->inputs, info->requires_, state);
   }
 
-  void takes(Loc loc, const std::string& who, Level input, const std::vector<std::string>& needs,
-             const State& state) {
-    if (input != Level::any && state.levels.count(input) == 0) {
-      std::vector<std::string> given;
-      for (const Level level : state.levels) given.emplace_back(level_name(level));
+  void takes(Loc loc, const std::string& who, const std::vector<Level>& inputs,
+             const std::vector<std::string>& needs, const State& state) {
+    const bool fits = std::any_of(inputs.begin(), inputs.end(), [&](Level level) {
+      return level == Level::any || state.levels.count(level) != 0;
+    });
+    if (!fits) {
       diagnostics_.error(
           loc, fmt::format("{} takes the {} level, but what comes before gives the {} level", who,
-                           level_name(input), fmt::join(given, " or ")));
+                           level_names(inputs),
+                           level_names({state.levels.begin(), state.levels.end()})));
     }
     for (const std::string& need : needs) {
       if (state.established.count(need) != 0) continue;

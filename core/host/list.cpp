@@ -102,7 +102,7 @@ void list_backends(Session& s, const std::string& name) {
     if (s.common.json)
       return answer(json_text(ordered_json{{"name", b->name},
                                            {"summary", b->summary},
-                                           {"input", level_name(b->input)},
+                                           {"input", level_names(b->inputs)},
                                            {"requires", b->requires_},
                                            {"emits", static_cast<bool>(b->emit)},
                                            {"runs", static_cast<bool>(b->run)},
@@ -110,7 +110,7 @@ void list_backends(Session& s, const std::string& name) {
                                            {"options", options_json(b->options)}}));
     return answer(fmt::format(
         "{}: {}\nLevel: {}\nRequires {}.\nEmits source: {}; runs programs: {}\nPlugin: {}\n{}",
-        b->name, b->summary, level_name(b->input), join(b->requires_), b->emit ? "yes" : "no",
+        b->name, b->summary, level_names(b->inputs), join(b->requires_), b->emit ? "yes" : "no",
         b->run ? "yes" : "no", origin, options_text(b->options)));
   }
   std::vector<std::pair<std::string, std::string>> rows;

@@ -57,7 +57,7 @@ std::string backends_page(Plugins& plugins) {
   for (const std::string& name : plugins.names("backend")) {
     const BackendInfo& b = *plugins.backend(name);
     out += fmt::format("## {}\n\n{}. Takes the {} level; requires {}; {}{}{}.\n\n{}", name,
-                       b.summary, level_name(b.input), joined(b.requires_),
+                       b.summary, level_names(b.inputs), joined(b.requires_),
                        b.emit ? "emits source" : "", b.emit && b.run ? ", " : "",
                        b.run ? "runs programs" : "", option_table(b.options));
   }

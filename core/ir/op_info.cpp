@@ -15,6 +15,13 @@ const char* level_name(Level level) {
   return "";
 }
 
+std::string level_names(const std::vector<Level>& levels) {
+  std::string out;
+  for (const Level level : levels)
+    out += (out.empty() ? "" : " or ") + std::string(level_name(level));
+  return out;
+}
+
 bool is_pure(const Op& op) {
   if (op.info().control || !op.info().effects) return false;
   std::vector<Effect> effects;

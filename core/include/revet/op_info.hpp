@@ -11,6 +11,8 @@ namespace revet {
 
 enum class Level : std::uint8_t { any, thread, cfg, flow, placed };
 const char* level_name(Level level);
+/// "thread or cfg".
+std::string level_names(const std::vector<Level>& levels);
 
 /// How many of something an op may have; `max` = many means no limit.
 struct Count {

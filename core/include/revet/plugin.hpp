@@ -108,7 +108,7 @@ struct RunResult {
 struct BackendInfo {
   std::string name;
   std::string summary;
-  Level input = Level::thread;
+  std::vector<Level> inputs = {Level::thread};  ///< levels that it takes
   std::vector<std::string> requires_;
   OptionTable options;
   /// Names of ops with an `expand` hook that this backend takes as they are.
