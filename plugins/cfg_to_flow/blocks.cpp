@@ -103,8 +103,10 @@ void Blocks::find_live(Region& region) {
         for (const Value* v : live[to])
           if (v->block() != block->get()) now.insert(v);
       for (Op& op : **block)
-        for (const Value* v : op.operands())
+        for (Value* used : op.operands()) {
+          const Value* const v = ops::pointer_owner(used);
           if (carried(v) && v->block() != block->get()) now.insert(v);
+        }
       if (now != live[block->get()]) {
         live[block->get()] = std::move(now);
         changed = true;

@@ -12,7 +12,8 @@ namespace revet {
 
 struct BlockInfo {
   unsigned depth = 0;        ///< of its streams: 1 + foreachs and whiles around
-  std::vector<Value*> live;  ///< values of other blocks that are needed here, in order
+  std::vector<Value*> live;  ///< values of other blocks that are needed here, in order; of srams
+                             ///< those that own their pointer
   unsigned edges = 0;        ///< forward edges that must have arrived before it is written
   bool is_header = false;    ///< of a loop with a back edge
 };

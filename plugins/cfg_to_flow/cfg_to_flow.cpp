@@ -221,14 +221,41 @@ class Mapping : Nodes {
 
   /// The on-chip memory that an alloc gets its buffers from.
   Value* sram_of_alloc(const Op& alloc) {
+    if (Value* known = srams_[&alloc]) return known;
+    std::vector<Value*> owner;
+    if (const Value* o = ops::pointer_owner(alloc.result()); o != alloc.result())
+      owner.push_back(sram_of_alloc(*o->def()));
     Value*& memory = srams_[&alloc];
-    if (memory) return memory;
     AttrMap attrs;
     for (const char* name : {"name", "threads"})
       if (const Attr* a = alloc.attr(name)) attrs.emplace(name, *a);
-    memory = b_.create(ops::flow_sram, {}, {alloc.result()->type()}, std::move(attrs))->result();
+    const Type type = alloc.result()->type();
+    memory = b_.create(ops::flow_sram, owner, {&type, 1}, std::move(attrs))->result();
     memory->set_name(alloc.result()->name());
     return memory;
+  }
+
+  /// Takes a pointer, or zeroes a buffer that shares one.
+  void allocate(State& s, Op& op) {
+    const Value* const owner = ops::pointer_owner(op.result());
+    Value*& last = s.voids[static_cast<std::size_t>(blocks_.memory_class(op.result()))];
+    Bundle operands = {sram_of_alloc(op)};
+    if (owner != op.result()) operands.push_back(s.streams.at(owner));
+    operands.push_back(last);
+    AttrMap attrs;
+    if (const Value* p = ops::predicate(op)) {
+      operands.push_back(s.streams.at(p));
+      attrs.emplace("predicated", true);
+    }
+    std::vector<Type> types = {stream_of(type_void, s.depth)};
+    if (owner == op.result())
+      types.insert(types.begin(), stream_of({Kind::ptr}, s.depth));
+    else
+      attrs.emplace("ordered", 1);
+    Op* made = node(owner == op.result() ? ops::flow_alloc : ops::flow_sram_fill,
+                    std::span<Value* const>(operands), std::move(types), std::move(attrs));
+    if (owner == op.result()) define(s, op.result(), made->result(0));
+    last = made->result(made->num_results() - 1);
   }
 
   void memory(State& s, Op& op) {
@@ -239,12 +266,7 @@ class Mapping : Nodes {
       if (const int c = blocks_.memory_class(m); c >= 0) classes.push_back(c);
     };
     if (op.is(mem_sram_alloc)) {
-      Value* const sram = sram_of_alloc(op);
-      Value*& last = s.voids[static_cast<std::size_t>(blocks_.memory_class(op.result()))];
-      Op* made = node(flow_alloc, {sram, last},
-                      {stream_of({Kind::ptr}, s.depth), stream_of(type_void, s.depth)});
-      define(s, op.result(), made->result(0));
-      last = made->result(1);
+      allocate(s, op);
       return;
     }
     Bundle operands;
@@ -254,12 +276,15 @@ class Mapping : Nodes {
     if (m->type().kind == Kind::sram) {
       operands.push_back(sram_of_alloc(*m->def()));
       if (bulk) operands.push_back(op.operand(next++));
-      operands.push_back(s.streams.at(m));
+      operands.push_back(s.streams.at(pointer_owner(op.operand(0))));
     } else {
       operands.push_back(op.operand(0));
     }
     ordered_by(m);
     if (bulk) ordered_by(op.operand(1));
+    // A pointer is free when every buffer that it addresses is.
+    for (; op.is(mem_sram_free) && next < op.num_operands() - (predicate(op) ? 1u : 0u); ++next)
+      ordered_by(op.operand(next));
     const unsigned fixed = op.num_operands() - (op.flag("predicated") ? 1 : 0);
     for (; next < fixed; ++next) operands.push_back(s.streams.at(op.operand(next)));
     // A void that orders nothing would only cost a link, but a thread that has just begun must not
