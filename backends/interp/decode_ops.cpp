@@ -124,6 +124,7 @@ void Decoder::decode_open(const Op& op, Code code, Mode mode) {
     made.c = use(op.operand(2));
     if (op.operand(2)->type().is_signed()) made.flags |= Instr::signed_valid;
   }
+  if (const Value* predicate = ops::predicate(op)) made.pred = use(predicate);
   made.dst = define(op.result());
   emit(op, made);
 }
@@ -208,8 +209,14 @@ void Decoder::decode_memory(const Op& op) {
 
   made.kind = op.operand(0)->type().element;
   made.a = use(op.operand(0));
-  const Value* predicate = closes ? nullptr : ops::predicate(op);
-  if (predicate) made.pred = use(predicate);
+  if (const Value* predicate = ops::predicate(op)) made.pred = use(predicate);
+  // Buffers that share a pointer are freed together.
+  for (unsigned i = 1; op.is(mem_sram_free) && i < op.num_operands(); ++i)
+    if (op.operand(i)->type().kind == Kind::sram) {
+      Instr another = made;
+      another.a = use(op.operand(i));
+      emit(op, another);
+    }
   if (op.is(mem_iter_store)) {
     made.c = use(op.operand(1));
   } else if (!closes && !op.is(mem_iter_load)) {

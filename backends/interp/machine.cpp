@@ -311,7 +311,10 @@ void Machine::run() {
         at = end_thread(in.a);
         break;
       case Code::end_thread: at = end_thread(in.a); break;
-      case Code::open_sram: r[in.dst] = memory_.open_sram(in.a, place); break;
+      case Code::open_sram:
+        r[in.dst] =
+            in.pred == none || r[in.pred] != 0 ? memory_.open_sram(in.a, place) : Memory::no_buffer;
+        break;
       case Code::open_view: {
         std::int64_t valid = program_.sites[in.a].size;
         if (in.c != none)
@@ -323,7 +326,9 @@ void Machine::run() {
       case Code::dram_size:
         r[in.dst] = static_cast<std::uint32_t>(memory_.array(in.a).count >> (32 * in.aux));
         break;
-      case Code::close: memory_.close(r[in.a], place); break;
+      case Code::close:
+        if (in.pred == none || r[in.pred] != 0) memory_.close(r[in.a], place);
+        break;
       default: {
         if (in.code == Code::bulk_load || in.code == Code::bulk_store) {
           if (in.pred == none || r[in.pred] != 0) bulk(in, place);

@@ -185,6 +185,7 @@ Handle Memory::open_view(std::uint32_t site, std::int64_t base, std::int64_t val
 }
 
 void Memory::close(Handle handle, Place place) {
+  if (handle == no_buffer) return;
   Object& closed = object(handle, place);
   // Stores at the end of a scope are shown where the view or iterator is declared.
   if (closed.mode == Mode::write_view || closed.mode == Mode::modify_view)

@@ -75,6 +75,10 @@ struct Object {
 
 class Memory {
  public:
+  /// The handle that an allocation that is predicated off gives: no access finds an object, and
+  /// closing it does nothing.
+  static constexpr Handle no_buffer = ~0u;
+
   /// `races` may be null.
   Memory(const Program& program, Launch& launch, Races* races);
 

@@ -37,6 +37,15 @@ std::string zero_of(Type type) {
   return type == type_i1 ? "false" : type.is_float() ? "0.0f" : type == type_u32 ? "0u" : "0";
 }
 
+/// True if `other` stands behind `op`, or in an op that does.
+bool follows(const Op& other, const Op& op) {
+  const Op* around = &other;
+  while (around && around->block() != op.block()) around = around->parent_op();
+  for (const Op* at = op.next(); at && around; at = at->next())
+    if (at == around) return true;
+  return false;
+}
+
 }  // namespace
 
 std::string element_name(Type element) {
@@ -367,8 +376,15 @@ void Emitter::close(const Op& op) {
                memory_name(m) + ", " + tiles_.at(m) + ");");
   if (open.is(mem_write_it) && adapter_of(m).form == Adapter::Form::writer)
     code_.line(memory_name(m) + ".flush();");
-  if (!level().forks || op.block() != open.block()) return;
-  closed_.insert(m);
+  if (!level().forks) return;
+  // A buffer's scope ends at the last use: in one block several closes may exclude each other.
+  for (const Value* closed : op.operands()) {
+    if (!closed->type().is_memory() || op.block() != closed->def()->block()) continue;
+    const auto uses = closed->uses();
+    if (std::none_of(uses.begin(), uses.end(),
+                     [&](const Use& use) { return follows(*use.op, op); }))
+      closed_.insert(closed);
+  }
   while (!braces_.empty() && closed_.count(braces_.back()) != 0) {
     braces_.pop_back();
     scopes.close();

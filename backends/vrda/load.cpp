@@ -29,9 +29,13 @@ class Loader {
   }
 
   sim::Graph run() {
-    for (Op& op : flow_->body())
+    for (Op& op : flow_->body()) {
       for (const auto& r : op.results())
         if (r->type().kind == Kind::stream) declare(op, *r);
+      if (op.is(ops::flow_sram)) count_buffers(op);
+    }
+    for (Op& op : flow_->body())
+      if (op.is(ops::flow_sram)) add_sram(op);
     for (Op& op : flow_->body()) add(op);
     for (const auto& [value, stream] : streams_)
       if (value->unused()) graph_.unused(stream);
@@ -63,7 +67,7 @@ class Loader {
   void add(const Op& op) {
     using namespace ops;
     using sim::NodeKind;
-    if (op.is(flow_sram)) return add_sram(op);
+    if (op.is(flow_sram)) return;
     if (op.is(flow_source)) return add_source(op);
     if (op.is(flow_alloc)) return add_alloc(op);
     if (op.name().starts_with("flow.dram_") || op.name().starts_with("flow.sram_") ||
@@ -92,15 +96,24 @@ class Loader {
                 fmt::format("'{}' has no meaning in a graph that is run", op.name()));
   }
 
-  void add_sram(const Op& op) {
+  /// Memories that share pointers have as many as the smallest has buffers (Section V-B: "the fused
+  /// range is defined by the smallest maximum pointer").
+  void count_buffers(const Op& op) {
     const Type t = op.result()->type();
     const std::uint32_t bytes = t.size * t.element_type().bytes();
     const auto threads = static_cast<std::uint32_t>(op.int_attr("threads"));
-    const std::uint32_t pointers =
+    const std::uint32_t buffers =
         threads != 0 ? threads : std::max(1u, memory_unit_bytes / std::max(1u, bytes));
+    const auto [at, first] = pointers_.emplace(ops::pointer_owner(op.result()), buffers);
+    if (!first) at->second = std::min(at->second, buffers);
+  }
+
+  void add_sram(const Op& op) {
+    const Type t = op.result()->type();
     const std::string& name = ops::memory_name(op.result());
+    const std::uint32_t pointers = pointers_.at(ops::pointer_owner(op.result()));
     srams_[op.result()] = {graph_.sram(name, t.element, t.size, pointers),
-                           graph_.pool(name, pointers)};
+                           op.num_operands() == 0 ? graph_.pool(name, pointers) : 0};
   }
 
   void add_source(const Op& op) {
@@ -120,9 +133,12 @@ class Loader {
         graph_.stream(Kind::none, op.result(1)->type().size, at(op, op.result(0)->name()));
     alloc.out = {stream(op.result(0)), taken};
     alloc.pool = pool;
+    alloc.predicated = op.flag("predicated");
     graph_.add(std::move(alloc));
     sim::Node fill = node(sim::NodeKind::sram_fill, op, {});
     fill.in = {stream(op.result(0)), taken};
+    if (op.flag("predicated")) fill.in.push_back(stream(op.operand(2)));
+    fill.predicated = op.flag("predicated");
     fill.out = {stream(op.result(1))};
     fill.sram = sram;
     graph_.add(std::move(fill));
@@ -132,17 +148,12 @@ class Loader {
     using namespace ops;
     using sim::NodeKind;
     static const std::vector<std::pair<const OpInfo*, NodeKind>> kinds = {
-        {&flow_dram_load, NodeKind::dram_load},
-        {&flow_dram_store, NodeKind::dram_store},
-        {&flow_dram_atomic, NodeKind::dram_atomic},
-        {&flow_dram_cas, NodeKind::dram_atomic},
-        {&flow_sram_load, NodeKind::sram_load},
-        {&flow_sram_store, NodeKind::sram_store},
-        {&flow_sram_atomic, NodeKind::sram_atomic},
-        {&flow_sram_cas, NodeKind::sram_atomic},
-        {&flow_bulk_load, NodeKind::bulk_load},
-        {&flow_bulk_store, NodeKind::bulk_store},
-        {&flow_free, NodeKind::free}};
+        {&flow_dram_load, NodeKind::dram_load},     {&flow_dram_store, NodeKind::dram_store},
+        {&flow_dram_atomic, NodeKind::dram_atomic}, {&flow_dram_cas, NodeKind::dram_atomic},
+        {&flow_sram_load, NodeKind::sram_load},     {&flow_sram_store, NodeKind::sram_store},
+        {&flow_sram_atomic, NodeKind::sram_atomic}, {&flow_sram_cas, NodeKind::sram_atomic},
+        {&flow_sram_fill, NodeKind::sram_fill},     {&flow_bulk_load, NodeKind::bulk_load},
+        {&flow_bulk_store, NodeKind::bulk_store},   {&flow_free, NodeKind::free}};
     const auto kind =
         std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) { return op.is(*k.first); });
     const bool bulk = op.is(flow_bulk_load) || op.is(flow_bulk_store);
@@ -208,6 +219,7 @@ class Loader {
   sim::Graph graph_;
   std::unordered_map<const Value*, std::uint32_t> arrays_;
   std::unordered_map<const Value*, std::pair<std::uint32_t, std::uint32_t>> srams_;
+  std::unordered_map<const Value*, std::uint32_t> pointers_;  ///< of the owner
   std::unordered_map<const Value*, sim::StreamId> streams_;
 };
 

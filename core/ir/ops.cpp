@@ -34,6 +34,12 @@ Value* predicate(const Op& op) {
   return op.flag("predicated") ? op.operand(op.num_operands() - 1) : nullptr;
 }
 
+Value* pointer_owner(Value* sram) {
+  const Op* def = sram->def();
+  if (!def || !(def->is(mem_sram_alloc) || def->is(flow_sram))) return sram;
+  return def->num_operands() > (def->flag("predicated") ? 1u : 0u) ? def->operand(0) : sram;
+}
+
 }  // namespace revet::ops
 
 namespace revet {
@@ -72,7 +78,8 @@ std::vector<const OpInfo*> core_ops() {
           &flow_alloc,       &flow_free,          &flow_dram_load,
           &flow_dram_store,  &flow_dram_atomic,   &flow_dram_cas,
           &flow_sram_load,   &flow_sram_store,    &flow_sram_atomic,
-          &flow_sram_cas,    &flow_bulk_load,     &flow_bulk_store};
+          &flow_sram_cas,    &flow_sram_fill,     &flow_bulk_load,
+          &flow_bulk_store};
 }
 
 }  // namespace revet

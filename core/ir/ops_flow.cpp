@@ -311,27 +311,44 @@ const OpInfo flow_void_join = flow_op(
     },
     "streams", "void");
 
-const OpInfo flow_sram = flow_op(
-    "flow.sram", "An on-chip memory of buffers", exactly(0), exactly(1),
-    {{"name", AttrKind::string, false, "name in the source"},
-     {"threads", AttrKind::integer, false, "buffers to have"}},
-    [](const Op& op, VerifyReport& report) {
-      expect(op.result()->type().kind == Kind::sram, op, report, "the result is an sram");
-    },
-    "", "the memory");
+const OpInfo flow_sram = [] {
+  OpInfo info = flow_op(
+      "flow.sram", "An on-chip memory of buffers", between(0, 1), exactly(1),
+      {{"name", AttrKind::string, false, "name in the source"},
+       {"threads", AttrKind::integer, false, "buffers to have"}},
+      [](const Op& op, VerifyReport& report) {
+        expect(op.result()->type().kind == Kind::sram, op, report, "the result is an sram");
+        if (op.num_operands() == 0) return;
+        const Op* owner = op.operand(0)->def();
+        expect(owner && owner->is(flow_sram) && owner->num_operands() == 0, op, report,
+               "the owner must be a flow.sram without owner");
+      },
+      "[owner of its pointers]", "the memory");
+  // Memories that look alike are not one.
+  info.effects = [](const Op& op, std::vector<Effect>& out) {
+    out.push_back({Effect::allocate, op.result(), nullptr});
+  };
+  return info;
+}();
 const OpInfo flow_alloc = [] {
   OpInfo info = flow_op(
-      "flow.alloc", "A zeroed buffer per element; waits while there is none", exactly(2),
-      exactly(2), {},
+      "flow.alloc", "A zeroed buffer per element; waits while there is none", between(2, 3),
+      exactly(2), {{"predicated", AttrKind::boolean, false, "the last operand is a predicate"}},
       [](const Op& op, VerifyReport& report) {
+        const unsigned wanted = 2 + (op.flag("predicated") ? 1 : 0);
+        if (op.num_operands() != wanted)
+          return report.fail(op,
+                             fmt::format("expects {} operands, has {}", wanted, op.num_operands()));
         if (op.operand(0)->type().kind != Kind::sram || !is_stream(op.operand(1)))
           return report.fail(op, "expects a memory and a void");
         const unsigned depth = op.operand(1)->type().size;
         expect(element(op.operand(1)) == Kind::none, op, report, "expects a memory and a void");
+        if (op.flag("predicated"))
+          expect_stream(op, op.operand(2), Kind::i1, depth, "the predicate", report);
         expect_stream(op, op.result(0), Kind::ptr, depth, "the pointer", report);
         expect_stream(op, op.result(1), Kind::none, depth, "the void", report);
       },
-      "memory, void", "pointer, void");
+      "memory, void[, pred]", "pointer, void");
   info.effects = [](const Op& op, std::vector<Effect>& out) {
     out.push_back({Effect::allocate, op.operand(0), nullptr});
   };
@@ -339,7 +356,10 @@ const OpInfo flow_alloc = [] {
 }();
 const OpInfo flow_free =
     memory_op("flow.free", "Gives a buffer back", {1, {Kind::ptr}, false, false}, Effect::release,
-              {}, "memory, pointer[, voids..]", "void");
+              {}, "memory, pointer[, voids..][, pred]", "void");
+const OpInfo flow_sram_fill =
+    memory_op("flow.sram_fill", "Zeroes a buffer", {1, {Kind::ptr}, false, false}, Effect::write,
+              {}, "memory, pointer[, voids..][, pred]", "void");
 const OpInfo flow_dram_load =
     memory_op("flow.dram_load", "Reads one element", {1, {Kind::i32}, true, true}, Effect::read, {},
               "array, index[, voids..][, pred]", "element, void");

@@ -116,6 +116,38 @@ void verify_next(const Op& op, VerifyReport& report) {
          "operand 1 must be u32 (iter_next) or i1 (iter_next_last)");
 }
 
+/// An sram that has a pointer of its own.
+bool owns_pointer(Value* v) {
+  return v->def() && v->def()->is(mem_sram_alloc) && pointer_owner(v) == v;
+}
+
+void verify_sram_alloc(const Op& op, VerifyReport& report) {
+  const Type t = op.result()->type();
+  expect(t.kind == Kind::sram && t.size >= 1, op, report,
+         "the result is an sram of at least one element");
+  const unsigned owners = op.num_operands() - (predicate(op) ? 1 : 0);
+  if (owners > 1) return report.fail(op, "has the wrong number of operands");
+  if (owners == 1)
+    expect(owns_pointer(op.operand(0)), op, report,
+           "the owner must be an mem.sram_alloc without owner");
+  if (const Value* p = predicate(op))
+    expect(p->type() == type_i1, op, report, "the predicate must be i1");
+}
+
+void verify_sram_free(const Op& op, VerifyReport& report) {
+  const unsigned buffers = op.num_operands() - (predicate(op) ? 1 : 0);
+  if (buffers == 0) return report.fail(op, "has the wrong number of operands");
+  expect(op.operand(0)->type().kind == Kind::sram, op, report, "closes another kind of memory");
+  expect(pointer_owner(op.operand(0)) == op.operand(0), op, report,
+         "the first buffer must have a pointer of its own");
+  for (unsigned i = 1; i < buffers; ++i)
+    expect(
+        op.operand(i)->type().kind == Kind::sram && pointer_owner(op.operand(i)) == op.operand(0),
+        op, report, "the other buffers must share the pointer of the first");
+  if (const Value* p = predicate(op))
+    expect(p->type() == type_i1, op, report, "the predicate must be i1");
+}
+
 Verify closes(Kind kind) {
   return [=](const Op& op, VerifyReport& report) {
     expect(op.operand(0)->type().kind == kind, op, report, "closes another kind of memory");
@@ -198,17 +230,17 @@ OpInfo bulk_op(const char* name, const char* summary, bool loads) {
 const OpInfo mem_bulk_load = bulk_op("mem.bulk_load", "Fills a buffer from an array", true);
 const OpInfo mem_bulk_store = bulk_op("mem.bulk_store", "Stores a buffer to an array", false);
 const OpInfo mem_sram_alloc = mem_op(
-    "mem.sram_alloc", "Allocates a zeroed on-chip buffer", exactly(0), exactly(1),
-    whole({Effect::allocate}),
-    [](const Op& op, VerifyReport& report) {
-      expect(op.result()->type().kind == Kind::sram && op.result()->type().size >= 1, op, report,
-             "the result is an sram of at least one element");
+    "mem.sram_alloc", "Allocates a zeroed on-chip buffer", between(0, 2), exactly(1),
+    whole({Effect::allocate}), verify_sram_alloc,
+    {name_attr, {"threads", AttrKind::integer, false, "pragma: pointers to have"}, predicated_attr},
+    "[owner of its pointer][, pred]", "the buffer");
+const OpInfo mem_sram_free = mem_op(
+    "mem.sram_free", "Frees on-chip buffers that share one pointer", at_least(1), exactly(0),
+    [](const Op& op, std::vector<Effect>& out) {
+      for (Value* v : op.operands())
+        if (v->type().kind == Kind::sram) out.push_back({Effect::release, v, nullptr});
     },
-    {name_attr, {"threads", AttrKind::integer, false, "pragma: pointers to have"}}, "",
-    "the buffer");
-const OpInfo mem_sram_free =
-    mem_op("mem.sram_free", "Frees an on-chip buffer", exactly(1), exactly(0),
-           whole({Effect::release}), closes(Kind::sram), {}, "buffer");
+    verify_sram_free, {predicated_attr}, "buffer[, sharing..][, pred]");
 const OpInfo mem_sram_load =
     mem_op("mem.sram_load", "Reads one element", between(2, 3), exactly(1), element(Effect::read),
            access(Kind::sram, true, 0, true), {predicated_attr, checked_attr},

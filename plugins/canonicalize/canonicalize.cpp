@@ -233,12 +233,16 @@ class Sweep {
     Value* const predicate = ops::predicate(op);
     const auto on = predicate ? truth_of(predicate) : std::nullopt;
     if (!on) return false;
-    count("branches");
     if (*on) {
+      count("branches");
       op.erase_operand(op.num_operands() - 1);
       op.remove_attr("predicated");
       return false;
     }
+    // A buffer that is never allocated goes when the accesses to it are gone.
+    for (const auto& r : op.results())
+      if (r->type().is_memory() && !r->unused()) return false;
+    count("branches");
     for (const auto& r : op.results()) {
       const Attr zero = r->type().is_float() ? Attr(0.0f) : Attr(0);
       if (!r->unused()) replace(r.get(), constant(op, r->type(), zero, r->name()));

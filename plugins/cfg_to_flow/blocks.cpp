@@ -147,9 +147,11 @@ void Blocks::find_outer(Region& region, const Numbers& numbers) {
   for (const auto& block : region.blocks()) {
     std::set<const Value*> outer;
     for (Op& op : *block)
-      for (const Value* v : op.operands())
+      for (Value* used : op.operands()) {
+        const Value* const v = ops::pointer_owner(used);
         if (is_streamed(v) && info_.at(v->block()).enter != info_.at(block.get()).enter)
           outer.insert(v);
+      }
     for (const Value* v : outer) needed[&foreach_below(*v, *block)].insert(v);
     info_[block.get()].outer = in_order(outer, numbers);
   }
@@ -173,7 +175,7 @@ void Blocks::find_live(Region& region, const Numbers& numbers) {
       if (block.last()->is(ops::cfg_foreach_enter))
         for (const Value* v : broadcast_.at(block.last())) add(v);
       for (Op& op : block)
-        for (const Value* v : op.operands()) add(v);
+        for (Value* v : op.operands()) add(ops::pointer_owner(v));
       if (now != live[&block]) {
         live[&block] = std::move(now);
         changed = true;

@@ -14,7 +14,9 @@ namespace revet {
 struct BlockInfo {
   unsigned depth = 0;         ///< of its streams: 1 + foreachs and whiles around
   const Op* enter = nullptr;  ///< the cfg.foreach_enter whose children run it; null: main
-  std::vector<Value*> live;   ///< values of other blocks of the thread that are needed from here on
+  /// Values of other blocks of the thread that are needed from here on; of srams those that own
+  /// their pointer.
+  std::vector<Value*> live;
   std::vector<Value*> outer;  ///< values of enclosing threads that the block itself needs
   /// Classes of memory whose last void the thread brings: touched before, and touched from here on.
   std::vector<unsigned> classes;

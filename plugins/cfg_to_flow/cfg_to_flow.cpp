@@ -274,14 +274,42 @@ class Mapping : Nodes {
 
   /// The on-chip memory that an alloc gets its buffers from.
   Value* sram_of_alloc(const Op& alloc) {
+    if (Value* known = srams_[&alloc]) return known;
+    std::vector<Value*> owner;
+    if (const Value* o = ops::pointer_owner(alloc.result()); o != alloc.result())
+      owner.push_back(sram_of_alloc(*o->def()));
     Value*& memory = srams_[&alloc];
-    if (memory) return memory;
     AttrMap attrs;
     for (const char* name : {"name", "threads"})
       if (const Attr* a = alloc.attr(name)) attrs.emplace(name, *a);
-    memory = b_.create(ops::flow_sram, {}, {alloc.result()->type()}, std::move(attrs))->result();
+    const Type type = alloc.result()->type();
+    memory = b_.create(ops::flow_sram, owner, {&type, 1}, std::move(attrs))->result();
     memory->set_name(alloc.result()->name());
     return memory;
+  }
+
+  /// Takes a pointer, or zeroes a buffer that shares one.
+  void allocate(State& s, Op& op) {
+    Value* const owner = ops::pointer_owner(op.result());
+    const bool owns = owner == op.result();
+    Bundle operands = {sram_of_alloc(op)};
+    AttrMap attrs;
+    if (owns) {
+      operands.push_back(s.thread);
+    } else {
+      operands.push_back(s.streams.at(owner));
+    }
+    if (const Value* p = ops::predicate(op)) {
+      operands.push_back(s.streams.at(p));
+      attrs.emplace("predicated", true);
+    }
+    std::vector<Type> types = {stream_of(type_void, s.depth)};
+    if (owns) types.insert(types.begin(), stream_of({Kind::ptr}, s.depth));
+    Op* made = node(owns ? ops::flow_alloc : ops::flow_sram_fill, std::span<Value* const>(operands),
+                    std::move(types), std::move(attrs));
+    if (owns) define(s, op.result(), made->result(0));
+    for (const unsigned c : blocks_.classes_of(op))
+      s.voids[c] = made->result(made->num_results() - 1);
   }
 
   void memory(State& s, Op& op) {
@@ -289,10 +317,7 @@ class Mapping : Nodes {
     context_.count("memory nodes");
     const std::vector<unsigned> classes = blocks_.classes_of(op);
     if (op.is(mem_sram_alloc)) {
-      Op* made = node(flow_alloc, {sram_of_alloc(op), s.thread},
-                      {stream_of({Kind::ptr}, s.depth), stream_of(type_void, s.depth)});
-      define(s, op.result(), made->result(0));
-      for (const unsigned c : classes) s.voids[c] = made->result(1);
+      allocate(s, op);
       return;
     }
     Bundle operands;
@@ -302,10 +327,12 @@ class Mapping : Nodes {
     if (m->type().kind == Kind::sram) {
       operands.push_back(sram_of_alloc(*m->def()));
       if (bulk) operands.push_back(op.operand(next++));
-      operands.push_back(s.streams.at(m));
+      operands.push_back(s.streams.at(pointer_owner(op.operand(0))));
     } else {
       operands.push_back(op.operand(0));
     }
+    // Buffers that share the pointer only say what a free waits for.
+    if (op.is(mem_sram_free)) next = op.num_operands() - (op.flag("predicated") ? 1 : 0);
     const unsigned fixed = op.num_operands() - (op.flag("predicated") ? 1 : 0);
     for (; next < fixed; ++next) operands.push_back(s.streams.at(op.operand(next)));
     // The first access of a class has nothing to wait for.

@@ -67,11 +67,8 @@ class Writer {
   Value* u32(std::int64_t v) { return b_.constant(type_u32, v); }
   Value* i32(std::int64_t v) { return b_.constant(type_i32, v); }
   Value* add(Value* a, Value* b) { return b_.binary(ops::arith_add, a, b); }
-  Value* both(Value* a, Value* b) {
-    if (!a) return b;
-    return b ? b_.binary(ops::arith_and, a, b) : a;
-  }
-  Value* negated(Value* v) { return b_.cmp("eq", v, b_.constant(type_i1, 0)); }
+  Value* both(Value* a, Value* b) { return b_.both(a, b); }
+  Value* negated(Value* v) { return b_.negated(v); }
 
   Value* alloc(Type element, std::uint32_t n, const std::string& name) {
     Op* op = b_.create(ops::mem_sram_alloc, {}, {sram_of(element, n)}, {{"name", Attr(name)}});

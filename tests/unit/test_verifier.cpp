@@ -94,6 +94,24 @@ TEST_CASE("check 6: the ops' own rules") {
          "thread.fork: the result has n's type [verifier check 6]");
 }
 
+TEST_CASE("check 6: buffers that share a pointer") {
+  const std::string buffers =
+      "%s = mem.sram_alloc() : () -> (sram<i32, 4>)\n"
+      "%t = mem.sram_alloc(%s) : (sram<i32, 4>) -> (sram<u8, 8>)\n"
+      "%u = mem.sram_alloc() : () -> (sram<i32, 4>)\n";
+  CHECK(violations(in_main(buffers + "mem.sram_free(%s, %t) : (sram<i32, 4>, sram<u8, 8>) -> ()\n"))
+            .empty());
+  expect(in_main(buffers + "%v = mem.sram_alloc(%t) : (sram<u8, 8>) -> (sram<u8, 8>)\n"),
+         "mem.sram_alloc: the owner must be an mem.sram_alloc without owner [verifier check 6]");
+  expect(
+      in_main(buffers + "%v = mem.sram_alloc(%n) {predicated = true} : (i32) -> (sram<u8, 8>)\n"),
+      "mem.sram_alloc: the predicate must be i1 [verifier check 6]");
+  expect(in_main(buffers + "mem.sram_free(%t) : (sram<u8, 8>) -> ()\n"),
+         "mem.sram_free: the first buffer must have a pointer of its own [verifier check 6]");
+  expect(in_main(buffers + "mem.sram_free(%u, %t) : (sram<i32, 4>, sram<u8, 8>) -> ()\n"),
+         "mem.sram_free: the other buffers must share the pointer of the first [verifier check 6]");
+}
+
 TEST_CASE("check 7: symbols and calls") {
   expect(in_main("thread.call() {callee = \"f\"} : () -> ()\n"),
          "thread.call: there is no function 'f' [verifier check 7]");

@@ -201,6 +201,28 @@ TEST_CASE("an SRAM is zeroed at every allocation") {
   CHECK(p.get("out") == List{9, 9, 9});
 }
 
+TEST_CASE("an allocation that is predicated off gives no buffer, and its free does nothing") {
+  Program p(program(R"(
+  thread.foreach(%c0, %c3, %c1) ({
+  ^bb1(%i: i32):
+    %on = arith.cmp(%i, %c1) {pred = "eq"} : (i32, i32) -> (i1)
+    %s = mem.sram_alloc() {name = "s"} : () -> (sram<i32, 2>)
+    %t = mem.sram_alloc(%s, %on) {name = "t", predicated = true} : (sram<i32, 2>, i1) -> (sram<i32, 2>)
+    %u = mem.sram_alloc(%on) {name = "u", predicated = true} : (i1) -> (sram<i32, 2>)
+    %a = mem.sram_load(%t, %c1, %on) {predicated = true} : (sram<i32, 2>, i32, i1) -> (i32)
+    mem.sram_store(%t, %c1, %c9, %on) {predicated = true} : (sram<i32, 2>, i32, i32, i1) -> ()
+    %b = mem.sram_load(%t, %c1, %on) {predicated = true} : (sram<i32, 2>, i32, i1) -> (i32)
+    %c = arith.sub(%b, %a) : (i32, i32) -> (i32)
+    mem.dram_store(%out, %i, %c) : (dram<i32>, i32, i32) -> ()
+    mem.sram_free(%u, %on) {predicated = true} : (sram<i32, 2>, i1) -> ()
+    mem.sram_free(%s, %t) : (sram<i32, 2>, sram<i32, 2>) -> ()
+    thread.yield() : () -> ()
+  }) : (i32, i32, i32) -> ()
+)"));
+  p.zeros("in", 1).zeros("out", 3).run();
+  CHECK(p.get("out") == List{0, 9, 0});
+}
+
 TEST_CASE("what a thread leaves open is freed at its end") {
   Program p(R"(
 thread.func() {sym = "main", args = [], result = void} ({
@@ -225,6 +247,17 @@ TEST_CASE("use after the end of a scope is an internal error") {
   %t = mem.sram_alloc() {name = "t"} : () -> (sram<i32, 2>)
   mem.sram_store(%s, %c1, %c9) : (sram<i32, 2>, i32, i32) -> ()
   mem.sram_free(%t) : (sram<i32, 2>) -> ()
+)"));
+  p.zeros("in", 1).zeros("out", 1);
+  CHECK_THROWS_AS(p.run(), InternalError);
+}
+
+TEST_CASE("buffers that share a pointer end with it") {
+  Program p(program(R"(
+  %s = mem.sram_alloc() {name = "s"} : () -> (sram<i32, 2>)
+  %t = mem.sram_alloc(%s) {name = "t"} : (sram<i32, 2>) -> (sram<i32, 2>)
+  mem.sram_free(%s, %t) : (sram<i32, 2>, sram<i32, 2>) -> ()
+  mem.sram_store(%t, %c1, %c9) : (sram<i32, 2>, i32, i32) -> ()
 )"));
   p.zeros("in", 1).zeros("out", 1);
   CHECK_THROWS_AS(p.run(), InternalError);

@@ -52,6 +52,9 @@ class Builder {
   Value* select(Value* c, Value* a, Value* b) {
     return create(ops::arith_select, {c, a, b}, {a->type()})->result();
   }
+  Value* negated(Value* c) { return cmp("eq", c, constant(type_i1, 0)); }
+  /// a && b; null stands for true.
+  Value* both(Value* a, Value* b) { return a && b ? binary(ops::arith_and, a, b) : (a ? a : b); }
   /// x itself where it already has the type.
   Value* cast(Value* x, Type type) {
     return x->type() == type ? x : create(ops::arith_cast, {x}, {type})->result();

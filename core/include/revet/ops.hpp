@@ -69,9 +69,13 @@ extern const OpInfo mem_dram_store;
 /// mem.dram_atomic(array, index, value.. [, pred]) {op = "add|sub|and|or|xor|min|max|exchange|cas"}
 /// -> old value; cas takes expected and desired. T is i32 or u32.
 extern const OpInfo mem_dram_atomic;
-/// mem.sram_alloc() {name, threads} -> sram<T, N>, zeroed.
+/// mem.sram_alloc([owner][, pred]) {name, threads} -> sram<T, N>, zeroed. The buffer has a pointer
+/// of its own, or shares that of `owner`, which an alloc without owner gave to the same thread.
+/// Where the predicate is false there is no buffer, and no access to the result.
 extern const OpInfo mem_sram_alloc;
-/// mem.sram_free(sram): at the end of its scope, and before every thread.exit inside the scope.
+/// mem.sram_free(sram, sharing..[, pred]): at the end of its scope, and before every thread.exit
+/// inside the scope. Frees a pointer: the sram is one that owns it, `sharing` are all others that
+/// have been allocated with it.
 extern const OpInfo mem_sram_free;
 extern const OpInfo mem_sram_load;    ///< like dram_load
 extern const OpInfo mem_sram_store;   ///< like dram_store
@@ -161,11 +165,15 @@ extern const OpInfo flow_merge;                ///< (bundle a: k, bundle b: k) -
 extern const OpInfo flow_fb_merge;             ///< (forward: k, back: k+1) -> k+1
 extern const OpInfo flow_buffer;               ///< (a) {depth} -> a
 extern const OpInfo flow_void_join;            ///< (streams) -> void
-/// flow.sram() {name, threads} -> sram<T, N>: a memory of `threads` buffers. Pointers into it are
-/// streams of ptr.
+/// flow.sram([owner]) {name, threads} -> sram<T, N>: a memory of `threads` buffers. Pointers into
+/// it are streams of ptr. Memories with one owner share its pointers; there are as many as the
+/// smallest of them has buffers.
 extern const OpInfo flow_sram;
-extern const OpInfo flow_alloc;  ///< (memory, void) -> pointer, void
-extern const OpInfo flow_free;   ///< (memory, pointer[, voids]) -> void
+/// flow.alloc(memory, void[, pred]) -> pointer, void: takes a pointer and zeroes the buffer.
+extern const OpInfo flow_alloc;
+extern const OpInfo flow_free;  ///< (memory, pointer[, voids][, pred]) -> void
+extern const OpInfo
+    flow_sram_fill;  ///< (memory, pointer[, voids][, pred]) -> void: zeroes a buffer
 /// Memory nodes: (memory[, pointer], index, values[, voids][, pred]) {ordered, predicated} ->
 /// [element,] void. `ordered` counts the voids.
 extern const OpInfo flow_dram_load, flow_dram_store, flow_dram_atomic, flow_dram_cas;
@@ -183,5 +191,8 @@ Value* dram_of(const Value* memory);
 const std::string& memory_name(const Value* memory);
 /// The predicate operand, or null where the access is unconditional.
 Value* predicate(const Op& op);
+/// The sram whose pointer addresses this one's buffers: itself, or the owner that its definition
+/// names.
+Value* pointer_owner(Value* sram);
 
 }  // namespace revet::ops
