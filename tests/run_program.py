@@ -13,7 +13,8 @@ The program's first lines say what it needs, each a comment:
     // racy                       outputs depend on the order of threads: only run, do not compare
 
 Runs: interp in three thread orders; interp on the IR after every prefix of PASSES; vrda-untimed in
-three schedules, one with links of one token; openmp without and with bounds-check.
+three schedules, one of which checks the barriers of all streams: links of 1 to 4 tokens (each drawn),
+of 16, and of 1; openmp without and with bounds-check.
 """
 import argparse
 import ast
@@ -110,8 +111,9 @@ def check(revet, program, folder, only):
             ("interp --seed 1", [source, "-p", "interp", "--seed", "1", "--races", "off"]),
             ("interp --seed 2", [source, "-p", "interp", "--seed", "2", "--races", "off"]),
             *optimised,
-            ("vrda-untimed", [source, "-p", "vrda-untimed"]),
-            ("vrda-untimed --seed 2", [source, "-p", "vrda-untimed", "--seed", "2", "--memory-queue", "0"]),
+            ("vrda-untimed", [source, "-p", "vrda-untimed", "--check-barriers", "true"]),
+            ("vrda-untimed depth 16", [source, "-p", "vrda-untimed", "--seed", "2", "--channel-depth", "16",
+                                       "--memory-queue", "0"]),
             ("vrda-untimed depth 1", [source, "-p", "vrda-untimed", "--seed", "3", "--channel-depth", "1"]),
             ("openmp checked", [source, "-p", "openmp", "--enable", "bounds-check"])]
     if program.error is None:

@@ -17,9 +17,10 @@ MAX_STEPS = 200_000  # operations of the interpreter; what takes more is rejecte
 MAX_FIRINGS = 20_000_000
 SECONDS = 120  # of one run
 STAGES = [p if p not in PASSES[:i] else f"{p}#2" for i, p in enumerate(PASSES)]
-VRDA = {"vrda-untimed": ["--seed", "{seed}", "--channel-depth", "0"],
+# Links of 1 to 4 tokens, drawn for each; of one token; of many.
+VRDA = {"vrda-untimed": ["--seed", "{seed}", "--check-barriers", "true"],
         "vrda-untimed, links of one token": ["--seed", "{seed}", "--channel-depth", "1", "--memory-queue", "0"],
-        "vrda-untimed, another seed": ["--seed", "{seed}7"]}
+        "vrda-untimed, links of 16 tokens": ["--seed", "{seed}7", "--channel-depth", "16"]}
 OPENMP = {"openmp": [], "openmp checked": ["--enable", "bounds-check"]}
 
 
