@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs one app on every data set in its folder and checks the outputs.
+"""Runs one app on every data set in its folder and checks the outputs; the IR after every pass reads back
+as it was printed, and of a streaming graph the barriers of all streams are checked.
 
     run_app.py --revet PATH --pipeline NAME APP_FOLDER
 """
@@ -7,6 +8,17 @@ import argparse
 import pathlib
 import subprocess
 import sys
+import tempfile
+
+from run_program import dump_to, not_read_back
+
+
+def read_back(revet, source, pipeline):
+    with tempfile.TemporaryDirectory() as temporary:
+        dump = pathlib.Path(temporary) / "dump"
+        subprocess.run([revet, "compile", str(source), "-p", pipeline, "--emit", "rir", *dump_to(dump),
+                        "-o", f"{temporary}/last.rir"], check=True, timeout=600)
+        return not_read_back(revet, dump)
 
 
 def main():
@@ -18,9 +30,15 @@ def main():
     source = arguments.folder / f"{arguments.folder.name}.rvt"
     sets = sorted(p for p in (arguments.folder / "data").iterdir() if p.is_dir())
     failed = []
+    if arguments.pipeline != "interp":  # which has no passes
+        changed = read_back(arguments.revet, source, arguments.pipeline)
+        if changed:
+            failed.append(changed)
+            print(changed)
+    checks = ["--check-barriers", "true"] if arguments.pipeline == "vrda-untimed" else []
     for data in sets:
         words = [arguments.revet, "run", str(source), "-p", arguments.pipeline, "--data", str(data),
-                 "--check", str(data / "expected")]
+                 "--check", str(data / "expected"), *checks]
         done = subprocess.run(words, capture_output=True, text=True, timeout=600)
         if done.returncode != 0 or done.stderr:
             failed.append(data.name)

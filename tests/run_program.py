@@ -12,8 +12,10 @@ The program's first lines say what it needs, each a comment:
     // tolerance: 1e-6            for float arrays
     // racy                       outputs depend on the order of threads: only run, do not compare
 
-Runs: interp in three thread orders; interp on the IR after every prefix of PASSES; vrda-untimed in
-three schedules, one with links of one token; openmp without and with bounds-check.
+The IR after every pass of vrda-untimed reads back as it was printed. Runs: interp in three thread
+orders; interp on the IR after every prefix of PASSES; vrda-untimed in
+three schedules, one of which checks the barriers of all streams: links of 1 to 4 tokens (each drawn),
+of 16, and of 1; openmp without and with bounds-check.
 """
 import argparse
 import ast
@@ -27,6 +29,7 @@ import tempfile
 
 PASSES = ["inline", "canonicalize", "lower-adapters", "if-to-select", "canonicalize", "fuse-allocations",
           "structure-to-cfg"]
+STAGES = [p if p not in PASSES[:i] else f"{p}#2" for i, p in enumerate(PASSES)]
 FORMATS = {"i8": "b", "u8": "B", "i16": "h", "u16": "H", "i32": "i", "u32": "I", "f32": "f", "bool": "B"}
 
 
@@ -88,6 +91,27 @@ def execute(revet, words):
     return done.returncode, done.stderr
 
 
+def dump_to(folder):
+    """Words that make a compilation leave the IR before and after every pass in the folder."""
+    folder.mkdir()
+    return ["--dump-before", "inline", "--dump-after", "all", "--dump-dir", str(folder)]
+
+
+def dump_after(stage):
+    """The file of dump_to's folder with the IR after one of STAGES; the first is that before them."""
+    return f"{STAGES.index(stage) + 2:03}-{stage}.rir"
+
+
+def not_read_back(revet, folder):
+    """The first dump that is another one when it is read and printed, or an empty text."""
+    for dump in sorted(folder.glob("*.rir")):
+        done = subprocess.run([revet, "opt", str(dump)], capture_output=True, timeout=600)
+        printed = dump.read_bytes().partition(b"\n")[2]
+        if done.returncode != 0 or done.stdout != printed:
+            return f"{dump.name} does not read back as it was printed: exit {done.returncode}\n{done.stderr.decode()}"
+    return ""
+
+
 def check(revet, program, folder, only):
     data = folder / "data"
     data.mkdir()
@@ -95,24 +119,27 @@ def check(revet, program, folder, only):
     for name, content in program.inputs.items():
         (data / f"{name}.bin").write_bytes(content)
 
+    dump = folder / "dump"
+    code, err = execute(revet, ["compile", str(program.path), "-p", "vrda-untimed", "--emit", "rir", *dump_to(dump),
+                                "-o", str(folder / "graph.rir")])
+    if code != 0:
+        raise Failure(f"compile: exit {code}\n{err}")
+    changed = not_read_back(revet, dump)
+    if changed:
+        raise Failure(changed)
     optimised = []
-    chain = folder / "chain.toml"
-    chain.write_text(f"[strategy]\nmain = {PASSES}\n")
-    ids = [p if p not in PASSES[:i] else f"{p}#2" for i, p in enumerate(PASSES)]
-    for stage in ids:
+    for stage in STAGES:
         rir = folder / f"{program.path.stem}-{stage}.rir"
-        code, err = execute(revet, ["compile", str(program.path), "-p", str(chain), "--emit", "rir",
-                                    "--stop-after", stage, "-o", str(rir)])
-        if code != 0:
-            raise Failure(f"compile up to {stage}: exit {code}\n{err}")
+        (dump / dump_after(stage)).rename(rir)
         optimised.append((f"interp after {stage}", [str(rir), "-p", "interp", "--races", "off"]))
     source = str(program.path)
     runs = [("interp", [source, "-p", "interp"]),
             ("interp --seed 1", [source, "-p", "interp", "--seed", "1", "--races", "off"]),
             ("interp --seed 2", [source, "-p", "interp", "--seed", "2", "--races", "off"]),
             *optimised,
-            ("vrda-untimed", [source, "-p", "vrda-untimed"]),
-            ("vrda-untimed --seed 2", [source, "-p", "vrda-untimed", "--seed", "2", "--memory-queue", "0"]),
+            ("vrda-untimed", [source, "-p", "vrda-untimed", "--check-barriers", "true"]),
+            ("vrda-untimed depth 16", [source, "-p", "vrda-untimed", "--seed", "2", "--channel-depth", "16",
+                                       "--memory-queue", "0"]),
             ("vrda-untimed depth 1", [source, "-p", "vrda-untimed", "--seed", "3", "--channel-depth", "1"]),
             ("openmp checked", [source, "-p", "openmp", "--enable", "bounds-check"])]
     if program.error is None:

@@ -9,6 +9,17 @@
 namespace revet::vrda {
 namespace {
 
+/// A fault is of the engine or of the graph's nodes, never of the program.
+void check_trace(const sim::Graph& graph, const sim::Trace& trace) {
+  std::vector<std::string> faults = sim::check_barriers(graph, trace);
+  if (faults.empty()) return;
+  constexpr std::size_t most = 10;
+  const std::size_t found = faults.size();
+  if (found > most) faults.resize(most);
+  throw InternalError(fmt::format("{} faults in the barriers of the streams:\n  {}", found,
+                                  fmt::join(faults, "\n  ")));
+}
+
 RunResult run(const Module& module, Launch& launch, BackendContext& context) {
   const std::vector<sim::HostArray> arrays = sim::bind(launch);
   const sim::Graph graph = load(module, launch);
@@ -21,19 +32,22 @@ RunResult run(const Module& module, Launch& launch, BackendContext& context) {
   options.max_firings = static_cast<std::uint64_t>(context.options.integer("max-firings"));
   const std::string& file = context.options.text("trace-tokens");
   sim::Trace trace(graph);
-  if (!file.empty()) options.trace = &trace;
+  const bool checked = context.options.boolean("check-barriers");
+  if (!file.empty() || checked) options.trace = &trace;
 
   RunResult out;
   for (unsigned rep = 0; rep < context.reps; ++rep) {
     if (rep != 0) launch.restore();
     const sim::Result result = sim::run(graph, arrays, options);
     options.trace = nullptr;
-    if (result.outcome != sim::Outcome::finished) throw Error(Exit::unfinished, result.diagnosis);
+    if (result.outcome != sim::Outcome::finished)
+      throw Error(Exit::unfinished, result.diagnosis.substr(0, result.diagnosis.size() - 1));
     if (result.pointers_leaked != 0)
       throw InternalError(fmt::format("{} on-chip buffers were not freed", result.pointers_leaked));
     out.threads = result.threads;
     out.extra["firings"] = std::to_string(result.firings);
   }
+  if (checked) check_trace(graph, trace);
   if (!file.empty()) {
     const std::string text = trace.text(graph, sim::Trace::Form::link);
     if (file == "-")
@@ -82,6 +96,11 @@ BackendInfo untimed_backend() {
        .type = OptionType::text,
        .fallback = "",
        .help = "file for the tokens of every link; -: stdout",
+       .flag = true},
+      {.name = "check-barriers",
+       .type = OptionType::boolean,
+       .fallback = "false",
+       .help = "keep the tokens of every link and check that their barriers fit each other",
        .flag = true},
   };
   info.run = run;

@@ -146,11 +146,26 @@ def pictures(s):
         return print("skipped: dot of Graphviz is not installed")
     texts = {"odd": dot, "large": large.encode(), "small": done.stdout}
     texts |= {a.stem: s.run(["compile", str(a), "-p", "openmp", "--emit", "dot"]).stdout for a in s.apps[:2]}
+    vrda = ["-p", "vrda-untimed", "--emit", "dot"]
+    texts |= {f"blocks of {a.stem}": s.run(["compile", str(a), *vrda, "--stop-after", "structure-to-cfg"]).stdout
+              for a in s.apps}
+    texts |= {f"graph of {a.stem}": s.run(["compile", str(a), *vrda]).stdout for a in s.apps}
     for name, text in texts.items():
         drawn = subprocess.run(["dot", "-Tsvg"], input=text, capture_output=True, timeout=120)
         s.check(f"dot draws {name} without a word", drawn.returncode == 0 and not drawn.stderr, drawn.stderr)
         svg = xml.etree.ElementTree.fromstring(drawn.stdout)
         shown = "\n".join(e.text or "" for e in svg.iter("{http://www.w3.org/2000/svg}text"))
+        if name.startswith("blocks"):
+            ends = ["cfg.foreach_enter child", "cfg.foreach_enter behind", "cfg.cond_br true", "cfg.cond_br false",
+                    "cfg.loop_br back", "cfg.loop_exit loops = 1", "^bb0", "^bb7"]
+            s.check(f"{name}: blocks, and edges by their terminators", all(e in shown for e in ends), shown)
+        if name.startswith("graph"):
+            words = text.decode()
+            contexts = set(re.findall(r'subgraph cluster_(n\d+) \{\n *label="flow.context', words))
+            ends = set(re.findall(r"(n\d+) ->|-> (n\d+)", words))
+            s.check(f"{name}: contexts are open, streams reach into them",
+                    contexts and not contexts & {n for pair in ends for n in pair} and "flow.yield" in shown, words)
+            s.check(f"{name}: links say element, depth and kind", "stream<i32, 2, vector>" in shown, shown)
         if name == "odd":
             s.check("the name is shown, escaped as in IR", odd in shown, shown)
 

@@ -10,16 +10,16 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from run_program import PASSES, encode  # noqa: E402
+from run_program import STAGES, dump_after, dump_to, encode, not_read_back  # noqa: E402
 
 SOURCE = "program.rvt"
 MAX_STEPS = 200_000  # operations of the interpreter; what takes more is rejected
 MAX_FIRINGS = 20_000_000
 SECONDS = 120  # of one run
-STAGES = [p if p not in PASSES[:i] else f"{p}#2" for i, p in enumerate(PASSES)]
-VRDA = {"vrda-untimed": ["--seed", "{seed}", "--channel-depth", "0"],
+# Links of 1 to 4 tokens, drawn for each; of one token; of many.
+VRDA = {"vrda-untimed": ["--seed", "{seed}", "--check-barriers", "true"],
         "vrda-untimed, links of one token": ["--seed", "{seed}", "--channel-depth", "1", "--memory-queue", "0"],
-        "vrda-untimed, another seed": ["--seed", "{seed}7"]}
+        "vrda-untimed, links of 16 tokens": ["--seed", "{seed}7", "--channel-depth", "16"]}
 OPENMP = {"openmp": [], "openmp checked": ["--enable", "bounds-check"]}
 
 
@@ -132,14 +132,16 @@ class Runner:
 
     def compile(self):
         """Leaves the IR after every pass in `dump`, the graph in flow.rir."""
-        (self.folder / "dump").mkdir()
         code, err, _ = self.execute(["compile", SOURCE, "-p", "vrda-untimed", "--emit", "rir", "-o", "flow.rir",
-                                     "--dump-after", "all", "--dump-dir", "dump"])
+                                     *dump_to(self.folder / "dump")])
         if code == 1 and "nested too deeply" in err:
             return Verdict("rejected", "compile", "nested too deeply", err)
         if code is None:
             return Verdict("timeout", "compile", "timeout", err)
-        return Verdict("find", "compile", f"exit {code}: {essence(err)}", err) if code != 0 else None
+        if code != 0:
+            return Verdict("find", "compile", f"exit {code}: {essence(err)}", err)
+        changed = not_read_back(self.revet, self.folder / "dump")
+        return Verdict("find", "compile", "does not read back", changed) if changed else None
 
 
 def runs(seed, openmp):
@@ -147,7 +149,7 @@ def runs(seed, openmp):
     quiet = ["-p", "interp", "--races", "off"]
     yield "interp --seed 1", [SOURCE, *quiet, "--seed", "1"]
     for i, stage in enumerate(STAGES):
-        yield f"interp after {stage}", [f"dump/{i + 1:03}-{stage}.rir", *quiet, "--seed", str(seed if i % 2 else 0)]
+        yield f"interp after {stage}", [f"dump/{dump_after(stage)}", *quiet, "--seed", str(seed if i % 2 else 0)]
     for name, options in VRDA.items():
         options = [o.format(seed=seed) for o in options]
         yield name, [SOURCE, "-p", "vrda-untimed", "--max-firings", str(MAX_FIRINGS), *options]
