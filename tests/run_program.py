@@ -27,7 +27,7 @@ import subprocess
 import sys
 import tempfile
 
-PASSES = ["inline", "canonicalize", "lower-adapters", "if-to-select", "canonicalize", "fuse-allocations",
+PASSES = ["inline", "canonicalize", "lower-adapters", "eliminate-hierarchy", "if-to-select", "canonicalize", "fuse-allocations",
           "structure-to-cfg"]
 STAGES = [p if p not in PASSES[:i] else f"{p}#2" for i, p in enumerate(PASSES)]
 FORMATS = {"i8": "b", "u8": "B", "i16": "h", "u16": "H", "i32": "i", "u32": "I", "f32": "f", "bool": "B"}
@@ -154,7 +154,7 @@ def check(revet, program, folder, only):
         if program.error is not None:
             # Without its adapters a program names the buffers that they became.
             lowered = name.startswith("vrda") or (
-                name.startswith("interp after") and ids.index(name[len("interp after "):]) >= ids.index("lower-adapters"))
+                name.startswith("interp after") and STAGES.index(name[len("interp after "):]) >= STAGES.index("lower-adapters"))
             text = "" if lowered else program.error
             if code != 1 or text not in err:
                 raise Failure(f"{name}: expected exit 1 and '{program.error}', got exit {code}\n{err}")

@@ -71,13 +71,19 @@ void verify_reduce(const Op& op, VerifyReport& report) {
 
 }  // namespace
 
+namespace {
+const AttrSpec link_attr{"link", AttrKind::string, false, "\"scalar\" or \"vector\" links"};
+}  // namespace
+
 const OpInfo cfg_br = terminator("cfg.br", "Goes to a block; paths meet there in a forward merge",
-                                 at_least(0), exactly(1), {}, verify_branch, "arguments");
-const OpInfo cfg_cond_br = terminator("cfg.cond_br", "Goes to one of two blocks", at_least(1),
-                                      exactly(2), {}, verify_cond_br, "condition, arguments");
-const OpInfo cfg_loop_br = terminator(
-    "cfg.loop_br", "Goes to a loop header, a forward-backward merge", at_least(0), exactly(1),
-    {{"back", AttrKind::boolean, false, "from inside the loop"}}, verify_branch, "arguments");
+                                 at_least(0), exactly(1), {link_attr}, verify_branch, "arguments");
+const OpInfo cfg_cond_br =
+    terminator("cfg.cond_br", "Goes to one of two blocks", at_least(1), exactly(2), {link_attr},
+               verify_cond_br, "condition, arguments");
+const OpInfo cfg_loop_br =
+    terminator("cfg.loop_br", "Goes to a loop header, a forward-backward merge", at_least(0),
+               exactly(1), {{"back", AttrKind::boolean, false, "from inside the loop"}, link_attr},
+               verify_branch, "arguments");
 const OpInfo cfg_loop_exit = terminator(
     "cfg.loop_exit", "Leaves loops: barriers go down a level for each", at_least(0), exactly(1),
     {{"loops", AttrKind::integer, true, "loops left"}}, verify_branch, "arguments");
@@ -87,7 +93,7 @@ const OpInfo cfg_foreach_enter = terminator(
     {{"eliminate_hierarchy", AttrKind::boolean, false, "pragma"},
      {"threads", AttrKind::integer, false, "pragma: pointers of the SRAMs in the body"},
      {"unroll", AttrKind::integer, false, "pragma"},
-     {"link", AttrKind::string, false, "\"scalar\" or \"vector\" links"}},
+     link_attr},
     verify_enter, "lo, hi, step, arguments");
 const OpInfo cfg_reduce = terminator(
     "cfg.reduce", "Ends a child; the parent gets the reduced values", at_least(0), exactly(0),

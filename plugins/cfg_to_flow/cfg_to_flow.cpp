@@ -70,7 +70,8 @@ class Mapping : Nodes {
     std::vector<Bundle> edges;
     Bundle by_foreach;  ///< live values of the parent that pass a foreach by
     std::map<unsigned, Value*> voids_by_foreach;
-    Op* header = nullptr;  ///< the fb_merge
+    Op* header = nullptr;        ///< the fb_merge
+    const Attr* link = nullptr;  ///< pragma of a loop
   };
   /// What a block knows while it is written.
   struct State {
@@ -159,6 +160,7 @@ class Mapping : Nodes {
     s.depth = info.depth;
     Bundle bundle = a.edges[0];
     if (info.is_header) {
+      link_ = a.link;
       a.header =
           node(ops::flow_fb_merge, std::span<Value* const>(bundle), types_at(bundle, info.depth));
       name_like(results_of(*a.header), bundle);
@@ -171,6 +173,7 @@ class Mapping : Nodes {
       name_like(merged, bundle);
       bundle = merged;
     }
+    link_ = nullptr;
     std::size_t k = 0;
     for (const auto& arg : block.args()) define(s, arg.get(), bundle[k++]);
     for (const Value* v : info.live) define(s, v, bundle[k++]);
@@ -335,7 +338,9 @@ class Mapping : Nodes {
     if (op.is(mem_sram_free)) next = op.num_operands() - (op.flag("predicated") ? 1 : 0);
     const unsigned fixed = op.num_operands() - (op.flag("predicated") ? 1 : 0);
     for (; next < fixed; ++next) operands.push_back(s.streams.at(op.operand(next)));
-    // The first access of a class has nothing to wait for.
+    // The first access of a class has nothing to wait for; a join waits for everything.
+    const bool join = op.flag("join");
+    if (join) merge_voids(s);
     std::int64_t ordered = 0;
     for (const unsigned c : classes)
       if (const auto last = s.voids.find(c); last != s.voids.end()) {
@@ -374,12 +379,26 @@ class Mapping : Nodes {
       else
         s.voids[c] = made->result(made->num_results() - 1);
     }
+    if (join) {
+      s.thread = made->result(made->num_results() - 1);
+      for (auto& [c, last] : s.voids) last = s.thread;
+    }
+  }
+
+  /// What comes next waits for all that the thread did.
+  void merge_voids(State& s) {
+    Bundle all = {s.thread};
+    for (const auto& [c, last] : s.voids) all.push_back(last);
+    s.thread = joined(s, all);
+    for (auto& [c, last] : s.voids) last = s.thread;
   }
 
   // --- terminators ---
 
   void end(State& s, const Op& t) {
     using namespace ops;
+    link_ = t.attr("link");
+    if (t.is(cfg_loop_br) && link_) arriving_[t.successor(0)].link = link_;
     if (t.is(cfg_br)) {
       arrive(*t.successor(0), bundle_for(s, *t.successor(0), t.successor_args(0)));
     } else if (t.is(cfg_loop_br)) {
@@ -407,9 +426,8 @@ class Mapping : Nodes {
     } else if (t.is(cfg_fork)) {
       fork(s, t);
     } else if (t.is(thread_return)) {
-      Bundle last = {s.thread};
-      for (const auto& [c, v] : s.voids) last.push_back(v);
-      node(flow_sink, {joined(s, last)}, {});
+      merge_voids(s);
+      node(flow_sink, {s.thread}, {});
     }
   }
 

@@ -16,6 +16,7 @@ class Nodes {
   Op* node(const OpInfo& info, std::span<Value* const> operands, std::vector<Type> results,
            AttrMap attrs = {}, unsigned regions = 0) {
     if (replicate_) attrs.emplace("replicate", *replicate_);
+    if (link_) attrs.emplace("link", *link_);
     return b_.create(info, operands, results, std::move(attrs), regions);
   }
   Op* node(const OpInfo& info, std::initializer_list<Value*> operands, std::vector<Type> results,
@@ -85,6 +86,7 @@ class Nodes {
 
   Builder b_;
   const Attr* replicate_ = nullptr;  ///< mark of the block that is being written
+  const Attr* link_ = nullptr;       ///< pragma of the block that the nodes lead to
 
  private:
   /// Stands for a pointer on an edge that no data takes.

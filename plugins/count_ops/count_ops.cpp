@@ -4,6 +4,8 @@
 ///   %0 = arith.add(%n, %n)                   op arith.add     2
 ///   %1 = arith.add(%0, %n)                   values           2   (and main's, regions, loops, ..)
 ///
+/// Of a flow graph also what it needs of a machine (estimate.hpp).
+///
 /// Algorithm: one walk.
 ///
 /// Why here: anywhere, as often as wanted, to see what the passes before did
@@ -12,6 +14,7 @@
 /// Does not handle: executions; it counts what is written, not what runs.
 #include <algorithm>
 
+#include "estimate.hpp"
 #include "revet/abi.hpp"
 #include "revet/ops.hpp"
 #include "revet/plugin.hpp"
@@ -58,6 +61,8 @@ PassResult report(const Totals& totals, PassContext& context) {
 PassResult run(Module& module, PassContext& context) {
   Totals totals;
   count(module.region(), 0, totals, context);
+  for (const Op& op : module.body())
+    if (op.is(ops::flow_graph)) estimate(op, context);
   return report(totals, context);
 }
 

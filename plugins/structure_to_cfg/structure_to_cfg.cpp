@@ -182,11 +182,17 @@ class Flattening {
     }
   }
 
+  /// The pragma of a block is kept where its links come from.
+  static AttrMap link_of(const Op& op) {
+    const Attr* const link = op.attr("link");
+    return link ? AttrMap{{"link", *link}} : AttrMap{};
+  }
+
   void emit_if(Op& op) {
     Block& first = region_.add_block();
     Block& second = region_.add_block();
     Value* const condition = op.operand(0);
-    finish_block(op, ops::cfg_cond_br, {&condition, 1}, {{&first, {}}, {&second, {}}});
+    finish_block(op, ops::cfg_cond_br, {&condition, 1}, {{&first, {}}, {&second, {}}}, link_of(op));
     struct Arm {
       Block* end;
       std::vector<Value*> values;
@@ -216,10 +222,8 @@ class Flattening {
       Value* arg = header.add_arg(before.arg(i)->type(), before.arg(i)->name());
       before.arg(i)->replace_all_uses_with(arg);
     }
-    AttrMap attrs;
-    if (const Attr* link = op.attr("link")) attrs.emplace("link", *link);
     finish_block(op, loops ? ops::cfg_loop_br : ops::cfg_br, {}, {{&header, op.operands()}},
-                 loops ? std::move(attrs) : AttrMap{});
+                 loops ? link_of(op) : AttrMap{});
     if (loops) ++thread_.loops;
     block_ = &header;
     emit(before);
@@ -282,7 +286,7 @@ class Flattening {
                         Attr(op.flag("fixed"))};
     // The region has blocks of its own, so that the mark holds for all of a block.
     Block& inside = region_.add_block();
-    finish_block(op, ops::cfg_br, {}, {{&inside, {}}});
+    finish_block(op, ops::cfg_br, {}, {{&inside, {}}}, link_of(op));
     replicates_.push_back(Attr(std::move(mark)));
     block_ = &inside;
     emit(op.body());

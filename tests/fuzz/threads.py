@@ -165,6 +165,8 @@ class Threads(Adapters):
             return None
         prelude, header, body, tags, _ = made
         operator = self.pick(REDUCTIONS[inner_kind])
+        if kind == "f" or operator == "*":
+            body.forget_pragma("eliminate_hierarchy")  # there is no atomic for it
         tags.append(f"{'float ' if kind == 'f' else ''}reduce({operator})")
         return prelude, Expr(kind, [*header, f" reduce({operator}) ", body], tuple(tags))
 

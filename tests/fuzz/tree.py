@@ -64,6 +64,15 @@ class Block(Node):
         self.parts[at:at] = statements
 
 
+    def forget_pragma(self, name):
+        first = self.parts[0].parts[0] if self.parts else ""
+        if not isinstance(first, str) or not first.startswith("pragma("):
+            return
+        names = [n for n in first[len("pragma("):-len(");")].split(", ") if n != name]
+        tags = tuple(t for t in self.parts[0].tags if t != f"pragma {name}")
+        self.parts[:1] = [Stmt([f"pragma({', '.join(names)});"], tags)] if names else []
+
+
 class File(Node):
     """Top-level items, one per part: Stmt nodes."""
 

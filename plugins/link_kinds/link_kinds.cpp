@@ -1,0 +1,100 @@
+/// Says which links carry vectors and which scalars (Section V-D: "we treat links as vector by
+/// default, except blocks following while loops and the entrances and exits of replicate regions
+/// and the main program graph. However, a pragma can override this").
+///
+/// Before:                                       After:
+///   %x = flow.strip(%y)                           %x = flow.strip(%y)
+///     : .. -> (stream<i32, 2, vector>)              : .. -> (stream<i32, 2, scalar>)
+///
+/// Algorithm: one rule per stream. It is scalar if it has depth 1 (main's own thread), if it leaves
+/// a loop, also where several such streams meet, and if it goes into or out of a replicate region.
+/// The pragma of a block, which `cfg-to-flow` leaves as `link` on the nodes that lead to it, wins.
+/// A stream with several readers is one link and has one kind. Linear.
+///
+/// Why here: on the graph, once it is what will be mapped; before contexts are split, whose limits
+/// count vector and scalar buffers.
+///
+/// Does not handle: rates. A scalar link carries one element per cycle; whether that is enough is
+/// for the cycle-level simulator to show.
+#include <algorithm>
+#include <map>
+
+#include "revet/abi.hpp"
+#include "revet/ops.hpp"
+#include "revet/plugin.hpp"
+
+namespace revet {
+namespace {
+
+bool crosses_region(const Value& v) {
+  const Attr* const here = v.def()->attr("replicate");
+  return std::any_of(v.uses().begin(), v.uses().end(), [&](const Use& use) {
+    const Attr* const there = use.op->attr("replicate");
+    return here && there ? !(*here == *there) : here != there;
+  });
+}
+
+class Kinds {
+ public:
+  bool is_scalar(const Value& v) {
+    const std::string& pragma = v.def()->str_attr("link");
+    if (!pragma.empty()) return pragma == "scalar";
+    return v.type().size == 1 || leaves_loop(v) || crosses_region(v);
+  }
+
+ private:
+  /// Behind a loop: stripped, or merged from such streams only.
+  bool leaves_loop(const Value& v) {
+    const Op& def = *v.def();
+    if (!def.is(ops::flow_merge)) return def.is(ops::flow_strip);
+    if (const auto known = merges_.find(&v); known != merges_.end()) return known->second;
+    const unsigned half = def.num_operands() / 2;
+    const bool both =
+        leaves_loop(*def.operand(v.index())) && leaves_loop(*def.operand(half + v.index()));
+    merges_[&v] = both;
+    return both;
+  }
+
+  std::map<const Value*, bool> merges_;
+};
+
+bool visit(Op& graph, PassContext& context) {
+  Kinds kinds;
+  bool changed = false;
+  for (Op& op : graph.body()) {
+    context.visit();
+    for (const auto& r : op.results()) {
+      Type type = r->type();
+      if (type.kind != Kind::stream) continue;
+      const bool scalar = kinds.is_scalar(*r);
+      context.count(scalar ? "scalar" : "vector");
+      if (type.scalar_link == scalar || !context.spend()) continue;
+      type.scalar_link = scalar;
+      r->set_type(type);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+PassResult run(Module& module, PassContext& context) {
+  bool changed = false;
+  for (Op& op : module.body())
+    if (op.is(ops::flow_graph)) changed |= visit(op, context);
+  return PassResult::of(changed);
+}
+
+void register_(Registry& registry) {
+  PassInfo info;
+  info.id = "link-kinds";
+  info.summary = "Says which links carry vectors and which scalars";
+  info.input = Level::flow;
+  info.output = Level::flow;
+  info.run = run;
+  registry.add_pass(std::move(info));
+}
+
+}  // namespace
+}  // namespace revet
+
+REVET_PLUGIN("link-kinds", "Vector and scalar links", revet::register_)
