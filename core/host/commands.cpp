@@ -19,6 +19,8 @@ const std::vector<Command>& commands() {
        "Runs a pipeline and writes emitted source or IR", compile_command},
       {"run", "FILE.rvt|FILE.rir -p PIPELINE --data DIR [--out DIR] [--check DIR]",
        "Compiles and runs a program on data", run_command},
+      {"sweep", "FILE.rvt -p PIPELINE --vary KEY=V1,V2,.. [--data DIR] [--report DIR]",
+       "Compiles a program with many settings and compares what they cost", sweep_command},
       {"replay", "DIR [-o PATH]", "Runs a reproducer again", replay_command},
       {"opt", "FILE.rir [-p PIPELINE] [--pass NAME[{k=v,..}]].. [-o PATH]", "Runs passes on IR",
        opt_command},

@@ -55,6 +55,7 @@ void compile_command(const Command& command, const std::vector<std::string>& wor
 void run_command(const Command& command, const std::vector<std::string>& words);
 void reference_command(const Command& command, const std::vector<std::string>& words);
 void new_plugin_command(const Command& command, const std::vector<std::string>& words);
+void sweep_command(const Command& command, const std::vector<std::string>& words);
 void replay_command(const Command& command, const std::vector<std::string>& words);
 void opt_command(const Command& command, const std::vector<std::string>& words);
 void check_command(const Command& command, const std::vector<std::string>& words);
