@@ -64,7 +64,7 @@ programs() {
 # An instrumented build of its own, in build/fuzz/build.
 build_readers() {
   # Of Debian 12's compilers the one that takes ANTLR's headers.
-  install clang-19 libclang-rt-19-dev
+  install clang-19 libclang-rt-19-dev llvm-19
   cmake -S "$root" -B "$build/fuzz/build" -G Ninja -DCMAKE_CXX_COMPILER=clang++-19 -DREVET_FUZZERS=ON \
     -DREVET_SANITIZE=address,undefined -DREVET_WERROR=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo \
     "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -gline-tables-only" >/dev/null
@@ -84,6 +84,7 @@ reader() { # TARGET
       cp "$seed" "$corpus/seed-$n"
     fi
   done <"$build/fuzz/build/fuzz/$1.seeds"
+  export ASAN_SYMBOLIZER_PATH=$(command -v llvm-symbolizer-19)
   "$build/fuzz/build/bin/fuzz_$1" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=4096 -print_final_stats=1 \
     -artifact_prefix="$build/fuzz/$1-" "$corpus"
 }
