@@ -123,7 +123,7 @@ std::uint32_t parse_argument(const Param& param, const Argument& argument) {
     static const locale_t c_locale = ::newlocale(LC_ALL_MASK, "C", nullptr);
     char* end = nullptr;
     const float f = ::strtof_l(text.c_str(), &end, c_locale);
-    if (text.empty() || *end != '\0') fail("a number");
+    if (text.empty() || end != text.c_str() + text.size()) fail("a number");
     return as_bits(f);
   }
   std::string_view digits = text;

@@ -146,6 +146,8 @@ def data(s):
     s.case("out of bounds", [*run, "short"], 1, ["p.rvt:4:", "index 1 is outside array 'a' of size 1 (read)"])
     s.write("short/r.bin", b"1234")
     s.case("length differs from the size", [*run, "short"], 1, ["array 'r' has size 3", "holds 1 elements"])
+    s.write("short/args.txt", "n=3\nflip=0\nscale=1\0x\n")
+    s.case("a NUL behind a number", [*run, "short"], 1, ["args.txt:3:1", "expects a number"])
     s.write("short/args.txt", "n=3\nn=4\n")
     s.case("argument twice", [*run, "short"], 1, ["args.txt:2:1", "given twice"])
     header = b"{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }"
