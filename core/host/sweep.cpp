@@ -220,10 +220,8 @@ class Sweep {
       throw Error(Exit::usage,
                   fmt::format("--estimate: there is no pass '{}'{}", a_.estimate,
                               did_you_mean(a_.estimate, session.plugins().names("pass"))));
-    OptionValues options;
-    resolve_options(pass->options, {}, {}, fmt::format("pass '{}'", pass->id), options,
-                    session.diagnostics);
-    PassContext context{options, session.diagnostics, {}, -1, 0, PassContext::unlimited};
+    const OptionValues options(pass->options);
+    PassContext context(options, session.diagnostics);
     const std::unique_ptr<Module> copy = module.clone();
     pass->run(*copy, context);
     session.flush();

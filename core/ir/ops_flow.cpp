@@ -55,6 +55,9 @@ void expect_depth(const Op& op, unsigned first, unsigned count, unsigned depth,
 void verify_graph(const Op& op, VerifyReport& report) {
   expect(!op.parent_op(), op, report, "stands at module level");
   expect(op.body().num_args() == 0, op, report, "takes no block arguments");
+  std::size_t sinks = 0;
+  for (const Op& node : op.body()) sinks += node.is(flow_sink) ? 1 : 0;
+  expect(sinks == 1, op, report, "has one flow.sink: the run ends when main's void arrives there");
 }
 
 void verify_source(const Op& op, VerifyReport& report) {
@@ -194,6 +197,11 @@ Verify memory_node(MemoryShape shape) {
       expect(element(op.operand(i)) == Kind::none, op, report, "`ordered` operands must be void");
     if (op.flag("predicated"))
       expect(element(op.operand(wanted - 1)) == Kind::i1, op, report, "the predicate must be i1");
+    if (op.is(flow_dram_atomic) || op.is(flow_sram_atomic)) {
+      const auto atomic = atomic_named(op.str_attr("op"));
+      expect(atomic && *atomic != Atomic::cas, op, report,
+             "`op` is one of add sub and or xor min max exchange");
+    }
     const unsigned last = op.num_results() - 1;
     if (shape.gives) expect_stream(op, op.result(0), cell, depth, "the element", report);
     expect_stream(op, op.result(last), Kind::none, depth, "the void", report);
@@ -235,7 +243,7 @@ OpInfo bulk_op(const char* name, const char* summary, bool loads) {
   return info;
 }
 
-const AttrSpec op_attr{"op", AttrKind::string, true, "add sub and or xor min max exchange cas"};
+const AttrSpec op_attr{"op", AttrKind::string, true, "add sub and or xor min max exchange"};
 
 }  // namespace
 
