@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "commands.hpp"
 #include "launch/data.hpp"
@@ -64,6 +65,51 @@ Axis parse_axis(const std::string& item) {
   return axis;
 }
 
+/// Points such that every two values of two axes occur together in one: in each, the first pair
+/// that is not covered yet, then for every other axis the value that covers most.
+std::vector<Point> pairwise(const std::vector<Axis>& axes, const Point& first) {
+  using Pair = std::array<std::size_t, 4>;  // axis, value, later axis, value
+  using Choice = std::vector<std::optional<std::size_t>>;
+  std::set<Pair> open;
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    for (std::size_t j = i + 1; j < axes.size(); ++j)
+      for (std::size_t v = 0; v < axes[i].values.size(); ++v)
+        for (std::size_t w = 0; w < axes[j].values.size(); ++w) open.insert({i, v, j, w});
+  const auto pair = [](std::size_t i, std::size_t v, std::size_t j, std::size_t w) {
+    return i < j ? Pair{i, v, j, w} : Pair{j, w, i, v};
+  };
+  const auto cover = [&](const Choice& chosen) {
+    for (std::size_t i = 0; i < axes.size(); ++i)
+      for (std::size_t j = i + 1; j < axes.size(); ++j) open.erase({i, *chosen[i], j, *chosen[j]});
+  };
+  std::vector<Point> out = {first};
+  cover(Choice(axes.size(), 0));
+  while (!open.empty()) {
+    Choice chosen(axes.size());
+    const Pair next = *open.begin();
+    chosen[next[0]] = next[1];
+    chosen[next[2]] = next[3];
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      if (chosen[i]) continue;
+      std::size_t best = 0, most = 0;
+      for (std::size_t v = 0; v < axes[i].values.size(); ++v) {
+        std::size_t covered = 0;
+        for (std::size_t j = 0; j < axes.size(); ++j)
+          if (j != i && chosen[j]) covered += open.count(pair(i, v, j, *chosen[j]));
+        if (covered > most) {
+          most = covered;
+          best = v;
+        }
+      }
+      chosen[i] = best;
+    }
+    cover(chosen);
+    out.emplace_back();
+    for (std::size_t i = 0; i < axes.size(); ++i) out.back().push_back(axes[i].values[*chosen[i]]);
+  }
+  return out;
+}
+
 /// All points of a design, the first values first; the last axis varies fastest.
 std::vector<Point> points_of(const std::vector<Axis>& axes, const std::string& design) {
   Point first;
@@ -89,9 +135,12 @@ std::vector<Point> points_of(const std::vector<Axis>& axes, const std::string& d
     }
     return out;
   }
+  if (design == "pairwise") return pairwise(axes, first);
   if (design != "cartesian")
-    throw Error(Exit::usage,
-                fmt::format("--design is cartesian, paired or one-at-a-time, not '{}'", design));
+    throw Error(
+        Exit::usage,
+        fmt::format("--design is cartesian, paired, pairwise or one-at-a-time, not '{}'{}", design,
+                    did_you_mean(design, {"cartesian", "paired", "pairwise", "one-at-a-time"})));
   std::size_t total = 1;
   for (const Axis& a : axes) {
     total *= a.values.size();
@@ -297,9 +346,10 @@ void sweep_command(const Command& command, const std::vector<std::string>& words
       "vary", po::value(&a.vary)->composing()->value_name("KEY=V1,V2,.."),
       "an option to vary: what --set takes, or ID.enabled=true,false for a pass")(
       "design", po::value(&a.design)->value_name("D"),
-      "cartesian (default), paired, or one-at-a-time from the first values")(
-      "data", po::value(&a.data)->value_name("DIR"),
-      "also run every point on this data; all outputs must be equal")(
+      "cartesian (default); paired; pairwise: all values of every two; one-at-a-time, from the "
+      "first "
+      "values")("data", po::value(&a.data)->value_name("DIR"),
+                "also run every point on this data; all outputs must be equal")(
       "check", po::value(&a.check)->value_name("DIR"),
       "compare the outputs with the files there instead of with the first point's")(
       "arg", po::value(&a.args)->composing()->value_name("NAME=V"),
