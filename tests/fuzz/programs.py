@@ -5,8 +5,8 @@
     programs.py --revet PATH --reduce SEED [--keep DIR]        a smaller program that fails in the same way
     programs.py --print SEED                                   the program of a seed
 
-Each program runs on interp in two thread orders (the first looks for races), on interp after every
-pass of the vRDA pipeline, on vrda-untimed in three schedules, and every Nth on openmp. A program that
+Each program runs on interp in two thread orders (the first looks for races), on interp down to basic blocks (every 8th after every
+pass), on vrda-untimed in three schedules and with other passes in another order, and every Nth on openmp. A program that
 the interpreter finds racy, in error or too long is rejected and counted. A find is a crash, an error,
 a deadlock or a difference; it is reduced, and kept in DIR as a file for tests/programs.
 
