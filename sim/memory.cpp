@@ -79,8 +79,10 @@ Memories::Memories(const std::vector<DramDecl>& drams, const std::vector<SramDec
   if (drams.size() != arrays.size())
     throw InternalError(
         fmt::format("the graph has {} arrays, the launch {}", drams.size(), arrays.size()));
+  // Nothing may rely on what a buffer holds when it is taken.
   for (const SramDecl& sram : srams)
-    buffers_.emplace_back(std::size_t{sram.size} * sram.pointers * Type{sram.element}.bytes());
+    buffers_.emplace_back(std::size_t{sram.size} * sram.pointers * Type{sram.element}.bytes(),
+                          std::uint8_t{1});
   for (const PoolDecl& pool : pools) pools_.emplace_back(pool);
 }
 

@@ -125,23 +125,11 @@ class Loader {
     graph_.add(std::move(n));
   }
 
-  /// A buffer is zeroed behind its allocation; the void says that it was.
   void add_alloc(const Op& op) {
-    const auto& [sram, pool] = srams_.at(op.operand(0));
     sim::Node alloc = node(sim::NodeKind::alloc, op, op.operands().subspan(1));
-    const sim::StreamId taken =
-        graph_.stream(Kind::none, op.result(1)->type().size, at(op, op.result(0)->name()));
-    alloc.out = {stream(op.result(0)), taken};
-    alloc.pool = pool;
+    alloc.pool = srams_.at(op.operand(0)).second;
     alloc.predicated = op.flag("predicated");
     graph_.add(std::move(alloc));
-    sim::Node fill = node(sim::NodeKind::sram_fill, op, {});
-    fill.in = {stream(op.result(0)), taken};
-    if (op.flag("predicated")) fill.in.push_back(stream(op.operand(2)));
-    fill.predicated = op.flag("predicated");
-    fill.out = {stream(op.result(1))};
-    fill.sram = sram;
-    graph_.add(std::move(fill));
   }
 
   void add_memory(const Op& op) {

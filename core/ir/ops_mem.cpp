@@ -232,7 +232,9 @@ const OpInfo mem_bulk_store = bulk_op("mem.bulk_store", "Stores a buffer to an a
 const OpInfo mem_sram_alloc = mem_op(
     "mem.sram_alloc", "Allocates a zeroed on-chip buffer", between(0, 2), exactly(1),
     whole({Effect::allocate}), verify_sram_alloc,
-    {name_attr, {"threads", AttrKind::integer, false, "pragma: pointers to have"}, predicated_attr},
+    {name_attr, {"threads", AttrKind::integer, false, "pragma: pointers to have"},
+     {"overwritten", AttrKind::boolean, false, "no element is read before it was written"},
+     predicated_attr},
     "[owner of its pointer][, pred]", "the buffer");
 const OpInfo mem_sram_free = mem_op(
     "mem.sram_free", "Frees on-chip buffers that share one pointer", at_least(1), exactly(0),

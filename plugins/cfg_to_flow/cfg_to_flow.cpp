@@ -291,28 +291,29 @@ class Mapping : Nodes {
     return memory;
   }
 
-  /// Takes a pointer, or zeroes a buffer that shares one.
+  /// Takes a pointer, unless the buffer shares one, and zeroes the buffer, unless that is not seen.
   void allocate(State& s, Op& op) {
     Value* const owner = ops::pointer_owner(op.result());
-    const bool owns = owner == op.result();
-    Bundle operands = {sram_of_alloc(op)};
+    const std::vector<unsigned> classes = blocks_.classes_of(op);
     AttrMap attrs;
-    if (owns) {
-      operands.push_back(s.thread);
-    } else {
-      operands.push_back(s.streams.at(owner));
-    }
+    Bundle predicate;
     if (const Value* p = ops::predicate(op)) {
-      operands.push_back(s.streams.at(p));
+      predicate.push_back(s.streams.at(p));
       attrs.emplace("predicated", true);
     }
-    std::vector<Type> types = {stream_of(type_void, s.depth)};
-    if (owns) types.insert(types.begin(), stream_of({Kind::ptr}, s.depth));
-    Op* made = node(owns ? ops::flow_alloc : ops::flow_sram_fill, std::span<Value* const>(operands),
-                    std::move(types), std::move(attrs));
-    if (owns) define(s, op.result(), made->result(0));
-    for (const unsigned c : blocks_.classes_of(op))
-      s.voids[c] = made->result(made->num_results() - 1);
+    const auto made = [&](const OpInfo& info, Bundle operands, std::vector<Type> types) {
+      operands.insert(operands.begin(), sram_of_alloc(op));
+      operands.insert(operands.end(), predicate.begin(), predicate.end());
+      types.push_back(stream_of(type_void, s.depth));
+      Op* const created =
+          node(info, std::span<Value* const>(operands), std::move(types), AttrMap(attrs));
+      for (const unsigned c : classes) s.voids[c] = created->result(created->num_results() - 1);
+      return created->result(0);
+    };
+    for (const unsigned c : classes) s.voids.erase(c);
+    if (owner == op.result())
+      define(s, owner, made(ops::flow_alloc, {s.thread}, {stream_of({Kind::ptr}, s.depth)}));
+    if (!op.flag("overwritten")) made(ops::flow_sram_fill, {s.streams.at(owner)}, {});
   }
 
   void memory(State& s, Op& op) {
