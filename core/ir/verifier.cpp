@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "dominance.hpp"
 #include "revet/ops.hpp"
 #include "revet/text.hpp"
 
@@ -146,35 +147,8 @@ class Verifier : public VerifyReport {
     }
   }
 
-  /// Blocks of a region that dominate `b`, computed per region on first need.
-  const std::unordered_set<const Block*>& dominators(const Block& b) {
-    const auto found = dominators_.find(&b);
-    if (found != dominators_.end()) return found->second;
-    const auto& list = b.parent()->blocks();
-    std::unordered_map<const Block*, std::vector<const Block*>> preds;
-    for (const auto& x : list)
-      if (const Op* t = x->last())
-        for (unsigned i = 0; i < t->num_successors(); ++i)
-          preds[t->successor(i)].push_back(x.get());
-    std::unordered_set<const Block*> all;
-    for (const auto& x : list) all.insert(x.get());
-    for (const auto& x : list)
-      dominators_[x.get()] = x == list.front() ? std::unordered_set<const Block*>{x.get()} : all;
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (const auto& x : list) {
-        if (x == list.front() || preds[x.get()].empty()) continue;
-        std::unordered_set<const Block*> next = all;
-        for (const Block* p : preds[x.get()])
-          std::erase_if(next, [&](const Block* d) { return dominators_[p].count(d) == 0; });
-        next.insert(x.get());
-        if (next.size() != dominators_[x.get()].size()) {
-          dominators_[x.get()] = std::move(next);
-          changed = true;
-        }
-      }
-    }
-    return dominators_[&b];
+  bool dominates(const Block& a, const Block& b) {
+    return dominance_.try_emplace(b.parent(), *b.parent()).first->second.dominates(a, b);
   }
 
   bool dominates(const Value& v) {
@@ -184,7 +158,7 @@ class Verifier : public VerifyReport {
     const auto found = at_work_.find(home->parent());
     if (found == at_work_.end()) return false;
     const Op* at = found->second;
-    if (at->block() != home) return dominators(*at->block()).count(home) != 0;
+    if (at->block() != home) return dominates(*home, *at->block());
     if (const Op* around = home->parent_op(); around && around->info().graph) return true;
     return v.is_argument() || order_.at(v.def()) < order_.at(at);
   }
@@ -247,7 +221,7 @@ class Verifier : public VerifyReport {
   std::unordered_map<const Op*, unsigned> order_;
   /// In each region around the op being checked: the op there that is it or holds it.
   std::unordered_map<const Region*, const Op*> at_work_;
-  std::unordered_map<const Block*, std::unordered_set<const Block*>> dominators_;
+  std::unordered_map<const Region*, Dominance> dominance_;
 };
 
 }  // namespace

@@ -72,6 +72,9 @@ class Bench {
   Pipeline pipeline(const std::string& toml) {
     const fs::path file = folder_ / "p.toml";
     std::ofstream(file) << toml;
+    return pipeline_in(file, toml);
+  }
+  Pipeline pipeline_in(const fs::path& file, const std::string& toml = {}) {
     SourceManager sources;
     Diagnostics diagnostics;
     auto p = load_pipeline(file, {}, sources, diagnostics);
@@ -471,9 +474,7 @@ TEST_CASE("pipelines read back as they were printed") {
   }
   for (const auto& entry : fs::directory_iterator(REVET_SHIPPED_PIPELINES)) {
     if (entry.path().extension() != ".toml") continue;
-    std::ifstream file(entry.path());
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
-    const std::string printed = print(bench().pipeline(text), bench().plugins());
+    const std::string printed = print(bench().pipeline_in(entry.path()), bench().plugins());
     CHECK(print(bench().pipeline(printed), bench().plugins()) == printed);
   }
 }
