@@ -283,8 +283,9 @@ class Mapping : Nodes {
       owner.push_back(sram_of_alloc(*o->def()));
     Value*& memory = srams_[&alloc];
     AttrMap attrs;
-    for (const char* name : {"name", "threads"})
+    for (const char* name : {"name", "threads", "regions"})
       if (const Attr* a = alloc.attr(name)) attrs.emplace(name, *a);
+    if (replicate_) attrs.emplace("replicate", *replicate_);
     const Type type = alloc.result()->type();
     memory = b_.create(ops::flow_sram, owner, {&type, 1}, std::move(attrs))->result();
     memory->set_name(alloc.result()->name());
@@ -295,6 +296,7 @@ class Mapping : Nodes {
   void allocate(State& s, Op& op) {
     Value* const owner = ops::pointer_owner(op.result());
     const bool owns = owner == op.result();
+    if (!owns && op.flag("written")) return (void)sram_of_alloc(op);
     Bundle operands = {sram_of_alloc(op)};
     AttrMap attrs;
     if (owns) {
