@@ -28,7 +28,7 @@ import sys
 import tempfile
 
 PASSES = ["inline", "canonicalize", "lower-adapters", "eliminate-hierarchy", "if-to-select", "canonicalize", "fuse-allocations",
-          "structure-to-cfg"]
+          "hoist-allocations", "bufferize-replicate", "structure-to-cfg"]
 STAGES = [p if p not in PASSES[:i] else f"{p}#2" for i, p in enumerate(PASSES)]
 FORMATS = {"i8": "b", "u8": "B", "i16": "h", "u16": "H", "i32": "i", "u32": "I", "f32": "f", "bool": "B"}
 

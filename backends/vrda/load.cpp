@@ -14,6 +14,8 @@ namespace {
 /// A memory unit has 256 KiB; without `pragma(threads=N)` a buffer's pool fills one (Section V-B:
 /// "the maximum pointer is the size of a single MU divided by the thread-local buffer size").
 constexpr std::uint32_t memory_unit_bytes = 256 * 1024;
+/// More copies of a memory than a machine has memory units would only fill the host's memory.
+constexpr std::int64_t most_regions = 256;
 
 class Loader {
  public:
@@ -96,14 +98,17 @@ class Loader {
                 fmt::format("'{}' has no meaning in a graph that is run", op.name()));
   }
 
-  /// Memories that share pointers have as many as the smallest has buffers (Section V-B: "the fused
-  /// range is defined by the smallest maximum pointer").
+  /// Memories that share pointers have as many as the smallest has buffers, in all its copies
+  /// (Section V-B: "the fused range is defined by the smallest maximum pointer").
   void count_buffers(const Op& op) {
     const Type t = op.result()->type();
     const std::uint32_t bytes = t.size * t.element_type().bytes();
-    const auto threads = static_cast<std::uint32_t>(op.int_attr("threads"));
-    const std::uint32_t buffers =
+    const std::int64_t threads = op.int_attr("threads");
+    const std::int64_t regions = std::min(op.int_attr("regions", 1), most_regions);
+    const std::int64_t per_region =
         threads != 0 ? threads : std::max(1u, memory_unit_bytes / std::max(1u, bytes));
+    const auto buffers =
+        static_cast<std::uint32_t>(std::min<std::int64_t>(regions * per_region, INT32_MAX));
     const auto [at, first] = pointers_.emplace(ops::pointer_owner(op.result()), buffers);
     if (!first) at->second = std::min(at->second, buffers);
   }

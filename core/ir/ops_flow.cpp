@@ -323,9 +323,11 @@ const OpInfo flow_sram = [] {
   OpInfo info = flow_op(
       "flow.sram", "An on-chip memory of buffers", between(0, 1), exactly(1),
       {{"name", AttrKind::string, false, "name in the source"},
-       {"threads", AttrKind::integer, false, "buffers to have"}},
+       {"threads", AttrKind::integer, false, "buffers to have"},
+       {"regions", AttrKind::integer, false, "copies of the replicate region with the memory"}},
       [](const Op& op, VerifyReport& report) {
         expect(op.result()->type().kind == Kind::sram, op, report, "the result is an sram");
+        expect(op.int_attr("regions", 1) >= 1, op, report, "`regions` must be at least 1");
         if (op.num_operands() == 0) return;
         const Op* owner = op.operand(0)->def();
         expect(owner && owner->is(flow_sram) && owner->num_operands() == 0, op, report,

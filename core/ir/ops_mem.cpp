@@ -132,6 +132,7 @@ void verify_sram_alloc(const Op& op, VerifyReport& report) {
            "the owner must be an mem.sram_alloc without owner");
   if (const Value* p = predicate(op))
     expect(p->type() == type_i1, op, report, "the predicate must be i1");
+  expect(op.int_attr("regions", 1) >= 1, op, report, "`regions` must be at least 1");
 }
 
 void verify_sram_free(const Op& op, VerifyReport& report) {
@@ -229,13 +230,15 @@ OpInfo bulk_op(const char* name, const char* summary, bool loads) {
 
 const OpInfo mem_bulk_load = bulk_op("mem.bulk_load", "Fills a buffer from an array", true);
 const OpInfo mem_bulk_store = bulk_op("mem.bulk_store", "Stores a buffer to an array", false);
-const OpInfo mem_sram_alloc = mem_op(
-    "mem.sram_alloc", "Allocates a zeroed on-chip buffer", between(0, 2), exactly(1),
-    whole({Effect::allocate}), verify_sram_alloc,
-    {name_attr, {"threads", AttrKind::integer, false, "pragma: pointers to have"},
-     {"overwritten", AttrKind::boolean, false, "no element is read before it was written"},
-     predicated_attr},
-    "[owner of its pointer][, pred]", "the buffer");
+const OpInfo mem_sram_alloc =
+    mem_op("mem.sram_alloc", "Allocates a zeroed on-chip buffer", between(0, 2), exactly(1),
+           whole({Effect::allocate}), verify_sram_alloc,
+           {name_attr,
+            {"threads", AttrKind::integer, false, "pragma: pointers to have"},
+            {"regions", AttrKind::integer, false, "copies of the replicate region with the memory"},
+            {"written", AttrKind::boolean, false, "elements are written before they are read"},
+            predicated_attr},
+           "[owner of its pointer][, pred]", "the buffer");
 const OpInfo mem_sram_free = mem_op(
     "mem.sram_free", "Frees on-chip buffers that share one pointer", at_least(1), exactly(0),
     [](const Op& op, std::vector<Effect>& out) {

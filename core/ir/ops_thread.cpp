@@ -140,6 +140,8 @@ OpInfo as_terminator(OpInfo info) {
 }
 
 const AttrSpec link_attr{"link", AttrKind::string, false, "\"scalar\" or \"vector\" links"};
+const AttrSpec join_attr{"join", AttrKind::boolean, false,
+                         "all threads but one from a fork with it end at an exit with it"};
 const AttrSpec unroll_attr{"unroll", AttrKind::integer, false, "unrolling asked for by pragma"};
 
 }  // namespace
@@ -186,9 +188,9 @@ const OpInfo thread_replicate = thread_op(
     verify_replicate, "", "values of the region");
 const OpInfo thread_fork =
     with_control(thread_op("thread.fork", "The thread becomes n threads that go on from here",
-                           exactly(1), exactly(1), 0, {}, verify_fork, "n", "0 .. n-1"));
-const OpInfo thread_exit = with_control(
-    as_terminator(thread_op("thread.exit", "Ends the thread", exactly(0), exactly(0), 0, {}, {})));
+                           exactly(1), exactly(1), 0, {join_attr}, verify_fork, "n", "0 .. n-1"));
+const OpInfo thread_exit = with_control(as_terminator(
+    thread_op("thread.exit", "Ends the thread", exactly(0), exactly(0), 0, {join_attr}, {})));
 const OpInfo thread_yield =
     as_terminator(thread_op("thread.yield", "Ends a region, giving its values", at_least(0),
                             exactly(0), 0, {}, verify_yield, "values"));

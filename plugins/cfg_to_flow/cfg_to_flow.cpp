@@ -283,8 +283,9 @@ class Mapping : Nodes {
       owner.push_back(sram_of_alloc(*o->def()));
     Value*& memory = srams_[&alloc];
     AttrMap attrs;
-    for (const char* name : {"name", "threads"})
+    for (const char* name : {"name", "threads", "regions"})
       if (const Attr* a = alloc.attr(name)) attrs.emplace(name, *a);
+    if (replicate_) attrs.emplace("replicate", *replicate_);
     const Type type = alloc.result()->type();
     memory = b_.create(ops::flow_sram, owner, {&type, 1}, std::move(attrs))->result();
     memory->set_name(alloc.result()->name());
@@ -313,7 +314,7 @@ class Mapping : Nodes {
     for (const unsigned c : classes) s.voids.erase(c);
     if (owner == op.result())
       define(s, owner, made(ops::flow_alloc, {s.thread}, {stream_of({Kind::ptr}, s.depth)}));
-    if (!op.flag("overwritten")) made(ops::flow_sram_fill, {s.streams.at(owner)}, {});
+    if (!op.flag("written")) made(ops::flow_sram_fill, {s.streams.at(owner)}, {});
   }
 
   void memory(State& s, Op& op) {

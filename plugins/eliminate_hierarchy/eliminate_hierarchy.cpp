@@ -10,7 +10,8 @@
 ///   rest                                          work(%i)
 ///                                                 %before = mem.sram_atomic(%left, 0, 1)
 ///                                                   {op = "sub", join}
-///                                                 thread.if(%before != 1) ({thread.exit()}, ..)
+///                                                 thread.if(%before != 1)
+///                                                   ({thread.exit() {join}}, ..)
 ///                                                 mem.sram_free(%left)
 ///                                                 thread.yield()
 ///                                               }, {thread.yield()})
@@ -83,7 +84,7 @@ class Elimination {
     Builder in(made.region(0).add_block());
     in.set_loc(loop_.loc());
     open(in, n);
-    Value* const i = in.create(ops::thread_fork, {n}, {type_u32})->result();
+    Value* const i = in.create(ops::thread_fork, {n}, {type_u32}, {{"join", true}})->result();
     Value* const distance =
         in.binary(ops::arith_mul, in.cast(i, index), in.constant_of_bits(index, step));
     Value* const at = in.binary(ops::arith_add, loop_.operand(0), distance);
@@ -236,7 +237,7 @@ class Elimination {
     goes_on.set_loc(loop_.loc());
     ends.set_loc(loop_.loc());
     goes_on.create(ops::thread_yield, {});
-    ends.create(ops::thread_exit, {});
+    ends.create(ops::thread_exit, {}, {}, {{"join", true}});
   }
 
   void close(Builder& b) {

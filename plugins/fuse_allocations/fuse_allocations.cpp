@@ -18,8 +18,12 @@
 /// are its end and the exits in it (break, continue and return are flags), so that the pointer is
 /// freed behind the last op and before each exit of the thread, and the frees that were there go.
 /// An op that forks the thread would free it once per copy: a range never contains one, groups end
-/// in front of it. The pointer is taken under the predicate that all allocations have in common,
-/// else always; zeroing stays with each allocation. Linear in the nesting of the ops.
+/// in front of it. The exception are forks with a join (`thread.fork {join = true}` up to the exit
+/// with it, see `eliminate-hierarchy`): one thread comes out of them, so that a range may contain
+/// all of it, whatever forks inside; the exits of the others free nothing. A range may also lie
+/// between the two: it belongs to each of the threads. No group has buffers of both kinds. The
+/// pointer is taken under the predicate that all allocations have in common, else always; zeroing
+/// stays with each allocation. Linear in the nesting of the ops.
 ///
 /// Why here: behind `if-to-select`, which brings allocations of several arms into one block, and
 /// before `structure-to-cfg`. A pointer is a live value of its thread, so each one less makes the
@@ -40,8 +44,11 @@
 namespace revet {
 namespace {
 
+/// A pointer that has been hoisted out of a replicate region says which copy of it the thread goes
+/// to, and is no other buffer's.
 bool owns_pointer(const Op& op) {
-  return op.is(ops::mem_sram_alloc) && ops::pointer_owner(op.result()) == op.result();
+  return op.is(ops::mem_sram_alloc) && ops::pointer_owner(op.result()) == op.result() &&
+         !op.has_attr("regions");
 }
 
 /// Calls `f` on `op` and what is inside it, as far as it belongs to the same thread.
@@ -53,6 +60,13 @@ void walk_thread(Op& op, const F& f) {
     for (const auto& block : region->blocks())
       for (Op& inner : *block) walk_thread(inner, f);
 }
+
+/// From a fork with a join to the exit of all its threads but one, as positions in a block. The
+/// block's own range of ops is the outermost.
+struct Span {
+  std::size_t fork;
+  std::size_t exit;
+};
 
 /// Buffers with one pointer, and the range of the block's ops in which it is held.
 struct Group {
@@ -79,11 +93,17 @@ class Fusion {
         context_.count("kept: used outside its block");
         continue;
       }
-      if (forks(*own)) context_.count("kept: fork in its lifetime");
-      if (groups.empty() || !join(groups.back(), *own)) groups.push_back(*own);
+      if (forks(*own)) {
+        context_.count("kept: fork in its lifetime");
+        continue;
+      }
+      const auto joined = std::find_if(groups.rbegin(), groups.rend(),
+                                       [&](Group& group) { return join(group, *own); });
+      if (joined == groups.rend()) groups.push_back(*own);
     }
     bool changed = false;
-    // Their ranges are disjoint, or a group would have been joined by the one before.
+    // Their ranges are disjoint or one is between a fork and a join in the other, or one group
+    // would have been joined by the other.
     for (Group& group : groups) {
       if (group.owners.size() < 2 || !context_.spend()) continue;
       fuse(group);
@@ -94,13 +114,67 @@ class Fusion {
 
  private:
   void number() {
+    std::vector<std::size_t> open;  // spans whose exit is to come
     for (Op& op : block_) {
-      position_[&op] = ops_.size();
+      const std::size_t at = ops_.size();
+      position_[&op] = at;
       ops_.push_back(&op);
-      bool forks = false;
-      walk_thread(op, [&](const Op& inner) { forks |= inner.is(ops::thread_fork); });
-      forks_.push_back((forks_.empty() ? 0 : forks_.back()) + (forks ? 1 : 0));
+      if (op.is(ops::thread_fork) && op.flag("join")) {
+        open.push_back(spans_.size());
+        spans_.push_back({at, at});
+      } else if (Op* const exit = join_exit(op); exit && !open.empty()) {
+        spans_[open.back()].exit = at;
+        joins_.insert(exit);
+        open.pop_back();
+      } else if (splits(op)) {
+        forks_.push_back(at);
+      }
     }
+    // Without its exit such a fork is one like any other.
+    for (const std::size_t span : open) forks_.push_back(spans_[span].fork);
+    std::erase_if(spans_, [](const Span& s) { return s.exit == s.fork; });
+  }
+
+  /// The exit of an if that ends all threads but one, where it ends an arm.
+  static Op* join_exit(const Op& op) {
+    if (!op.is(ops::thread_if)) return nullptr;
+    for (unsigned r = 0; r < 2; ++r)
+      if (Op* const last = op.body(r).last();
+          last && last->is(ops::thread_exit) && last->flag("join"))
+        return last;
+    return nullptr;
+  }
+
+  /// True if more than one thread may come out of the op. Notes the exits of joins inside.
+  bool splits(Op& op) {
+    if (op.is(ops::thread_fork)) return true;
+    if (op.is(ops::thread_foreach)) return false;
+    bool found = false;
+    for (const auto& region : op.regions())
+      for (const auto& block : region->blocks()) {
+        std::size_t open = 0;  // joins to come; forks in front of them do not matter out here
+        for (Op& inner : *block) {
+          if (inner.is(ops::thread_fork) && inner.flag("join") && has_join(inner)) {
+            ++open;
+          } else if (Op* const exit = join_exit(inner); exit && open != 0) {
+            joins_.insert(exit);
+            --open;
+          } else if (splits(inner)) {
+            found |= open == 0;
+          }
+        }
+      }
+    return found;
+  }
+
+  /// True if a fork's join follows it.
+  static bool has_join(const Op& fork) {
+    std::size_t open = 0;
+    for (const Op* op = &fork; op; op = op->next()) {
+      if (op->is(ops::thread_fork) && op->flag("join")) ++open;
+      if (join_exit(*op) && --open == 0) return true;
+    }
+    return false;
   }
 
   /// The position of the op of this block that `op` is or is in.
@@ -123,14 +197,42 @@ class Fusion {
     return group;
   }
 
-  bool forks(const Group& group) const { return forks_[group.last] != forks_[group.first]; }
+  static bool contains(const Group& group, std::size_t at) {
+    return group.first < at && at <= group.last;
+  }
+  static bool inside(std::size_t at, const Span& span) { return span.fork < at && at < span.exit; }
+
+  /// True if more than one thread comes out of the group's range, or one that began in the middle.
+  bool forks(const Group& group) const {
+    for (const Span& span : spans_) {
+      const bool has_fork = contains(group, span.fork);
+      const bool has_exit = contains(group, span.exit);
+      if (has_fork != has_exit) return true;
+    }
+    return std::any_of(forks_.begin(), forks_.end(), [&](std::size_t fork) {
+      return contains(group, fork) &&
+             std::none_of(spans_.begin(), spans_.end(), [&](const Span& span) {
+               return inside(fork, span) && contains(group, span.fork);
+             });
+    });
+  }
+
+  /// True if some of the buffers are allocated between a fork with a join and the join, and some
+  /// before: those belong to other threads.
+  bool mixes_threads(const Group& group) const {
+    return std::any_of(spans_.begin(), spans_.end(), [&](const Span& span) {
+      return contains(group, span.fork) &&
+             std::any_of(group.owners.begin(), group.owners.end(),
+                         [&](const Op* op) { return inside(position_.at(op), span); });
+    });
+  }
 
   bool join(Group& group, const Group& other) const {
     Group both = group;
     both.last = std::max(group.last, other.last);
-    if (forks(both)) return false;
     both.owners.insert(both.owners.end(), other.owners.begin(), other.owners.end());
     both.members.insert(both.members.end(), other.members.begin(), other.members.end());
+    if (forks(both) || mixes_threads(both)) return false;
     group = std::move(both);
     return true;
   }
@@ -159,7 +261,8 @@ class Fusion {
     for (std::size_t i = group.first; i <= group.last; ++i) {
       if (ops_[i])
         walk_thread(*ops_[i], [&](Op& op) {
-          if (op.is(ops::thread_exit)) exits_.push_back({&op, i});
+          // What has been allocated before a fork stays for the last of its threads.
+          if (op.is(ops::thread_exit) && joins_.count(&op) == 0) exits_.push_back({&op, i});
         });
     }
     Value* const held = common ? predicate : nullptr;
@@ -199,8 +302,10 @@ class Fusion {
 
   Block& block_;
   PassContext& context_;
-  std::vector<Op*> ops_;            ///< of the block; null where a free was
-  std::vector<std::size_t> forks_;  ///< up to and with each op, those with a fork in them
+  std::vector<Op*> ops_;                 ///< of the block; null where a free was
+  std::vector<std::size_t> forks_;       ///< ops out of which more than one thread may come
+  std::vector<Span> spans_;              ///< of the block itself
+  std::unordered_set<const Op*> joins_;  ///< exits of spans, of the block or inside
   std::unordered_map<const Op*, std::size_t> position_;
   std::vector<std::pair<Op*, std::size_t>> exits_;
 };

@@ -47,8 +47,11 @@ extern const OpInfo thread_foreach;
 extern const OpInfo thread_replicate;
 /// thread.fork(n) -> i: the thread becomes n threads of the same level that all go on from here,
 /// i = 0..n-1; n <= 0 ends it. n and i are i32 or u32.
+/// `join = true`: all threads that come out of it but one end at the `thread.exit {join = true}`
+/// that stands in an arm of a later thread.if of the block, and nowhere before. What was open at
+/// the fork stays open at that exit, for the one that goes on. They nest like brackets.
 extern const OpInfo thread_fork;
-/// thread.exit(): terminator; ends the thread. Open views and iterators were closed before.
+/// thread.exit() {join}: terminator; ends the thread. Open views and iterators were closed before.
 extern const OpInfo thread_exit;
 /// thread.yield(v..): ends a region of if, foreach, replicate, or the body of a while.
 extern const OpInfo thread_yield;
@@ -69,9 +72,12 @@ extern const OpInfo mem_dram_store;
 /// mem.dram_atomic(array, index, value.. [, pred]) {op = "add|sub|and|or|xor|min|max|exchange|cas"}
 /// -> old value; cas takes expected and desired. T is i32 or u32.
 extern const OpInfo mem_dram_atomic;
-/// mem.sram_alloc([owner][, pred]) {name, threads} -> sram<T, N>, zeroed. The buffer has a pointer
-/// of its own, or shares that of `owner`, which an alloc without owner gave to the same thread.
-/// Where the predicate is false there is no buffer, and no access to the result.
+/// mem.sram_alloc([owner][, pred]) {name, threads, regions, written} -> sram<T, N>, zeroed. The
+/// buffer has a pointer of its own, or shares that of `owner`, which an alloc without owner gave to
+/// the same thread. Where the predicate is false there is no buffer, and no access to the result.
+/// `regions = R`: the memory stands once in each of the R copies of the thread.replicate behind it,
+/// and pointer p means buffer p / R of the copy p % R; there are R times as many.
+/// `written = true`: each element is written before it is read, so that it need not be zeroed.
 extern const OpInfo mem_sram_alloc;
 /// mem.sram_free(sram, sharing..[, pred]): at the end of its scope, and before every thread.exit
 /// inside the scope. Frees a pointer: the sram is one that owns it, `sharing` are all others that
@@ -165,11 +171,12 @@ extern const OpInfo flow_merge;                ///< (bundle a: k, bundle b: k) -
 extern const OpInfo flow_fb_merge;             ///< (forward: k, back: k+1) -> k+1
 extern const OpInfo flow_buffer;               ///< (a) {depth} -> a
 extern const OpInfo flow_void_join;            ///< (streams) -> void
-/// flow.sram([owner]) {name, threads} -> sram<T, N>: a memory of `threads` buffers. Pointers into
-/// it are streams of ptr. Memories with one owner share its pointers; there are as many as the
-/// smallest of them has buffers.
+/// flow.sram([owner]) {name, threads, regions, replicate} -> sram<T, N>: a memory of `threads`
+/// buffers, in each of `regions` copies; see mem.sram_alloc. Pointers into it are streams of ptr.
+/// Memories with one owner share its pointers; there are as many as the smallest of them has
+/// buffers in all its copies. `replicate` is the mark of the block that allocates.
 extern const OpInfo flow_sram;
-/// flow.alloc(memory, void[, pred]) -> pointer, void: takes a pointer and zeroes the buffer.
+/// flow.alloc(memory, void[, pred]) -> pointer, void: takes a pointer, or waits for one.
 extern const OpInfo flow_alloc;
 extern const OpInfo flow_free;  ///< (memory, pointer[, voids][, pred]) -> void
 extern const OpInfo

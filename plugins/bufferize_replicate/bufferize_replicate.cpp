@@ -1,0 +1,280 @@
+/// Keeps values that a replicate region does not need in a buffer instead of sending them through
+/// it (Section V-B: "we reuse the single live pointer into a replicate (if one has been hoisted) to
+/// bufferize live values around it").
+///
+/// Before:                                     After:
+///   %a = mem.sram_alloc() {regions = 4}         %a = mem.sram_alloc() {regions = 4}
+///                                               %s = mem.sram_alloc(%a) {written}
+///                                               mem.sram_store(%s, 0, %x)
+///   thread.replicate() {n = 4} ({..})           thread.replicate() {n = 4} ({..})
+///                                               %y = mem.sram_load(%s, 0)
+///   mem.sram_free(%a)                           mem.sram_free(%a, %s)
+///   use(%x)                                     use(%y)
+///
+/// Algorithm: for each region whose pointer has been hoisted, in program order, the scalars that
+/// are defined before it, not used inside and used behind it. They are those of its block and, if
+/// that is an arm of an if, those of the blocks around, where the if gives the value that was
+/// loaded as a further result. There is a buffer per element type. What is loaded behind one region
+/// is stored again for the next. Constants stay: they are no streams. Values x uses.
+///
+/// Why here: behind `hoist-allocations`, which leaves the pointer that addresses the buffers; the
+/// free of the pointer stays behind the loads. No pool is waited for in between.
+///
+/// Does not handle: pointers, which no memory can hold; values of a loop's iteration that are live
+/// around the region and the rest of the loop because the next iteration needs them; regions
+/// whose pointer is taken under a predicate.
+#include <algorithm>
+#include <unordered_map>
+
+#include "revet/abi.hpp"
+#include "revet/builder.hpp"
+#include "revet/plugin.hpp"
+
+namespace revet {
+namespace {
+
+/// A value, and how far out it is used behind the region: 0 in the region's block, 1 behind the if
+/// around that, ..
+struct Around {
+  Value* value;
+  std::size_t levels;
+};
+
+/// One around another, the region and ifs, that all end up behind the region.
+using Nest = std::vector<Op*>;
+
+/// Where the ops of some blocks stood when they were numbered. What has been added since stands
+/// nowhere.
+class Positions {
+ public:
+  explicit Positions(const Nest& nest) {
+    for (const Op* at : nest)
+      for (const Op& op : *at->block()) positions_.emplace(&op, positions_.size());
+  }
+
+  /// True if `op` is in the block of `at`, or in an op of it, and behind `at`.
+  bool is_behind(const Op& op, const Op& at) const {
+    for (const Op* o = &op; o; o = o->parent_op()) {
+      if (o->block() != at.block()) continue;
+      const auto found = positions_.find(o);
+      return found != positions_.end() && found->second > positions_.at(&at);
+    }
+    return false;
+  }
+
+ private:
+  std::unordered_map<const Op*, std::size_t> positions_;
+};
+
+class Bufferizing {
+ public:
+  Bufferizing(Op& replicate, PassContext& context)
+      : replicate_(replicate), context_(context), nest_(nest_of(replicate)), positions_(nest_) {}
+
+  bool run() {
+    Op* const owner = hoisted_pointer();
+    if (!owner) {
+      context_.count("kept: no hoisted pointer");
+      return false;
+    }
+    const std::vector<Around> values = values_around();
+    if (static_cast<std::int64_t>(values.size()) < context_.options.integer("min-values")) {
+      if (!values.empty()) context_.count("kept: min-values");
+      return false;
+    }
+    if (!context_.spend()) return false;
+    bufferize(*owner, values);
+    context_.count("regions");
+    context_.count("values", static_cast<std::int64_t>(values.size()));
+    return true;
+  }
+
+ private:
+  static Nest nest_of(Op& replicate) {
+    Nest nest = {&replicate};
+    // An arm that ends in an exit leads nowhere behind its if.
+    for (Op* at = &replicate; at->parent_op() && at->parent_op()->is(ops::thread_if) &&
+                              at->block()->last()->is(ops::thread_yield);)
+      nest.push_back(at = at->parent_op());
+    return nest;
+  }
+
+  std::vector<Around> values_around() const {
+    std::vector<Around> out;
+    for (std::size_t level = 0; level < nest_.size(); ++level) {
+      const auto add = [&](Value* v) {
+        if (const auto levels = levels_behind(*v, level)) out.push_back({v, *levels});
+      };
+      const Block& block = *nest_[level]->block();
+      for (const auto& arg : block.args()) add(arg.get());
+      for (Op* op = block.first(); op != nest_[level]; op = op->next())
+        if (!op->is(ops::arith_constant) && !op->is(ops::mem_dram_size))
+          for (const auto& r : op->results()) add(r.get());
+    }
+    return out;
+  }
+
+  /// How far out a value of the block of `nest_[level]` is used behind the region; nullopt where it
+  /// is not, or is used inside.
+  std::optional<std::size_t> levels_behind(const Value& v, std::size_t level) const {
+    if (!v.type().is_scalar()) return std::nullopt;
+    std::optional<std::size_t> out;
+    for (const Use& use : v.uses()) {
+      if (is_ancestor(&replicate_, use.op)) return std::nullopt;
+      for (std::size_t i = out ? *out + 1 : 0; i <= level; ++i)
+        if (positions_.is_behind(*use.op, *nest_[i])) out = i;
+    }
+    return out;
+  }
+
+  /// The allocation in front of the region whose pointer is its own: used inside, and freed there
+  /// at exits and behind it at last.
+  Op* hoisted_pointer() const {
+    for (Op* op = replicate_.prev(); op; op = op->prev()) {
+      if (!op->is(ops::mem_sram_alloc) || !op->has_attr("regions") || op->num_operands() != 0)
+        continue;
+      bool inside = false, behind = false, elsewhere = false;
+      for (const Use& use : op->result()->uses()) {
+        const bool in = is_ancestor(&replicate_, use.op);
+        inside |= in;
+        if (!use.op->is(ops::mem_sram_free) || in) continue;
+        const bool at_end =
+            use.op->block() == replicate_.block() && positions_.is_behind(*use.op, replicate_);
+        (at_end ? behind : elsewhere) = true;
+      }
+      for (const Use& use : op->result()->uses())
+        if (use.op->is(ops::mem_sram_alloc))
+          for (const Use& access : use.op->result()->uses())
+            inside |= is_ancestor(&replicate_, access.op);
+      if (inside && behind && !elsewhere) return op;
+    }
+    return nullptr;
+  }
+
+  void bufferize(Op& owner, const std::vector<Around>& values) {
+    std::vector<Type> types;  // of elements, in order of the values
+    for (const Around& a : values)
+      if (std::find(types.begin(), types.end(), a.value->type()) == types.end())
+        types.push_back(a.value->type());
+    Builder before = Builder::before(replicate_);
+    Builder behind = Builder::after(replicate_);
+    const std::vector<Value*> at_store = indices(before, values.size());
+    const std::vector<Value*> at_load = indices(behind, values.size());
+    for (const Type type : types) {
+      std::vector<const Around*> here;
+      for (const Around& a : values)
+        if (a.value->type() == type) here.push_back(&a);
+      Value* const buffer = allocate(before, owner, type, here.size());
+      for (std::size_t k = 0; k < here.size(); ++k) {
+        Value* const v = here[k]->value;
+        before.create(ops::mem_sram_store, {buffer, at_store[k], v});
+        Value* const loaded =
+            behind.create(ops::mem_sram_load, {buffer, at_load[k]}, {type})->result();
+        loaded->set_name(v->name());
+        replace(*v, *loaded, here[k]->levels);
+      }
+    }
+    for (const auto& made : {at_store, at_load})
+      for (Value* v : made)
+        if (v->unused()) v->def()->erase();
+  }
+
+  /// Together, so that they become one context.
+  static std::vector<Value*> indices(Builder& b, std::size_t n) {
+    std::vector<Value*> out;
+    for (std::size_t k = 0; k < n; ++k)
+      out.push_back(b.constant(type_i32, static_cast<std::int64_t>(k)));
+    return out;
+  }
+
+  /// A buffer beside the owner's. Where the program says how many pointers there are, they all have
+  /// one.
+  Value* allocate(Builder& b, Op& owner, Type element, std::size_t size) {
+    std::int64_t threads = owner.int_attr("threads");
+    for (const Use& use : owner.result()->uses())
+      if (use.op->is(ops::mem_sram_alloc) && use.op->has_attr("regions"))
+        if (const std::int64_t t = use.op->int_attr("threads"); t != 0)
+          threads = threads == 0 ? t : std::min(threads, t);
+    Type type{Kind::sram};
+    type.element = element.kind;
+    type.size = static_cast<std::uint32_t>(size);
+    AttrMap attrs = {{"name", "around"}, {"written", true}};
+    if (threads != 0) attrs.emplace("threads", threads * owner.int_attr("regions"));
+    Value* const pointer = owner.result();
+    Value* const buffer =
+        b.create(ops::mem_sram_alloc, {&pointer, 1}, {&type, 1}, std::move(attrs))->result();
+    buffer->set_name("around");
+    context_.count("buffers");
+    std::vector<std::pair<Op*, std::vector<Value*>>> frees;
+    for (const Use& use : owner.result()->uses()) {
+      if (!use.op->is(ops::mem_sram_free)) continue;
+      std::vector<Value*> operands(use.op->operands().begin(), use.op->operands().end());
+      operands.insert(operands.end() - (use.op->flag("predicated") ? 1 : 0), buffer);
+      frees.emplace_back(use.op, std::move(operands));
+    }
+    for (const auto& [free, operands] : frees) free->set_operands(operands);
+    return buffer;
+  }
+
+  /// What uses the value behind the region takes the one that was loaded.
+  void replace(Value& value, Value& loaded, std::size_t levels) const {
+    Value* now = &loaded;
+    for (std::size_t level = 0;; ++level) {
+      const Op& at = *nest_[level];
+      const std::vector<Use> uses(value.uses().begin(), value.uses().end());
+      for (const Use& use : uses)
+        if (positions_.is_behind(*use.op, at)) use.op->set_operand(use.index, now);
+      if (level == levels) return;
+      Op& around = *nest_[level + 1];
+      for (unsigned r = 0; r < 2; ++r) {
+        Op* const end = around.body(r).last();
+        if (end->is(ops::thread_yield))
+          end->add_operand(&around.region(r) == at.block()->parent() ? now : &value);
+      }
+      now = around.add_result(value.type(), value.name());
+    }
+  }
+
+  Op& replicate_;
+  PassContext& context_;
+  Nest nest_;
+  Positions positions_;
+};
+
+bool visit(Op& op, PassContext& context) {
+  bool changed = false;
+  if (op.is(ops::thread_replicate)) {
+    context.visit();
+    changed |= Bufferizing(op, context).run();
+  }
+  for (const auto& region : op.regions())
+    for (const auto& block : region->blocks())
+      for (Op *inner = block->first(), *next; inner; inner = next) {
+        next = inner->next();
+        changed |= visit(*inner, context);
+      }
+  return changed;
+}
+
+PassResult run(Module& module, PassContext& context) {
+  context.visit(0);
+  bool changed = false;
+  for (Op& op : module.body()) changed |= visit(op, context);
+  return PassResult::of(changed);
+}
+
+void register_(Registry& registry) {
+  PassInfo info;
+  info.id = "bufferize-replicate";
+  info.summary = "Values that are live around a replicate region wait in a buffer";
+  info.requires_ = {"inlined"};
+  info.options = {{"min-values", OptionType::integer, "1",
+                   "fewest values around a region for which it gets a buffer", 1, 1'000'000}};
+  info.run = run;
+  registry.add_pass(std::move(info));
+}
+
+}  // namespace
+}  // namespace revet
+
+REVET_PLUGIN("bufferize-replicate", "Buffers around replicate regions", revet::register_)
