@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/reproduce.md: what the paper's figures are here, each with its command.
+"""Writes docs/reproduce.md, what the paper's figures are here, and the tables of the passes' READMEs.
 
     reproduce.py --revet PATH [--check]       --check only compares with what is there
 
@@ -17,6 +17,7 @@ APPS = ["isipv4", "ip2int", "murmur3", "hash-table", "search", "huff-dec", "huff
 PASSES = ["if-to-select", "eliminate-hierarchy", "fuse-allocations", "hoist-allocations", "bufferize-replicate",
           "pack-subwords", "link-kinds"]
 COLUMNS = ["contexts", "values into merges", "words through loops", "vector links", "scalar links", "memory units", "allocators"]
+BEGIN, END = "<!-- figures: tools/reproduce.sh -->", "<!-- end of figures -->"
 # Why a pass changes nothing in an app.
 REASONS = json.loads((ROOT / "tools/reproduce-reasons.json").read_text())
 
@@ -69,8 +70,26 @@ def effects(results):
     return out
 
 
-def page(revet):
-    results = {app: measure(revet, app) for app in APPS}
+def figures(name, results):
+    """The table of one pass, for its README: with all passes, and without this one."""
+    shown = [c for c in COLUMNS if any(off[name].get(c, 0) != base.get(c, 0) for base, off in results.values())]
+    out = [BEGIN, "", f"With all passes of `-p vrda`, and without this one (`revet sweep`, see docs/reproduce.md):", "",
+           "| app | " + " | ".join(shown) + " |", "|---|" + "--:|" * len(shown)]
+    for app, (base, off) in results.items():
+        cells = [(base.get(c, 0), off[name].get(c, 0)) for c in shown]
+        out.append(f"| {app} | " + " | ".join(f"{a}" if a == b else f"{a}, {b}" for a, b in cells) + " |")
+    return "\n".join([*out, "", END])
+
+
+def readme(name, results):
+    """The README of a pass with its table renewed."""
+    file = ROOT / "plugins" / name.replace("-", "_") / "README.md"
+    before, _, rest = file.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return file, before + figures(name, results) + after
+
+
+def page(results):
     return "\n".join([
         "# Figures of the paper, reproduced", "",
         "`tools/reproduce.sh` writes this page; a test compares it with what the compiler gives.", "",
@@ -89,14 +108,14 @@ def main():
     parser.add_argument("--revet", required=True)
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
-    text = page(str(pathlib.Path(arguments.revet).resolve()))
-    file = ROOT / "docs/reproduce.md"
-    if arguments.check:
-        if not file.exists() or file.read_text() != text:
-            sys.exit("docs/reproduce.md is not what tools/reproduce.sh writes")
-        print("docs/reproduce.md is up to date")
-        return
-    file.write_text(text)
+    results = {app: measure(str(pathlib.Path(arguments.revet).resolve()), app) for app in APPS}
+    pages = [(ROOT / "docs/reproduce.md", page(results)), *(readme(name, results) for name in PASSES)]
+    for file, text in pages:
+        if not arguments.check:
+            file.write_text(text)
+        elif not file.exists() or file.read_text() != text:
+            sys.exit(f"{file.relative_to(ROOT)} is not what tools/reproduce.sh writes")
+    print(f"{len(pages)} pages {'are up to date' if arguments.check else 'written'}")
 
 
 if __name__ == "__main__":
