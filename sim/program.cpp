@@ -55,6 +55,15 @@ Program::Register Program::cast(Kind to, Register a) {
   return add({Shape::cast, Scalar::cast, kind(a), to, 0, a, 0, 0});
 }
 
+Program::Register Program::extract(Kind to, Register word, unsigned lo) {
+  return add({Shape::extract, Scalar::cast, kind(word), to, 0, word, 0, static_cast<Register>(lo)});
+}
+
+Program::Register Program::insert(Register word, Register value, unsigned lo) {
+  return add({Shape::insert, Scalar::or_, kind(value), kind(word), 0, word, value,
+              static_cast<Register>(lo)});
+}
+
 void Program::run(std::uint32_t* r) const {
   for (const Instruction& i : code_) {
     switch (i.shape) {
@@ -62,6 +71,8 @@ void Program::run(std::uint32_t* r) const {
       case Shape::unary: r[i.result] = apply(i.op, i.kind, r[i.a]); break;
       case Shape::select: r[i.result] = r[i.a] != 0 ? r[i.b] : r[i.c]; break;
       case Shape::cast: r[i.result] = convert(i.kind, i.to, r[i.a]); break;
+      case Shape::extract: r[i.result] = extract_part(i.to, r[i.a], i.c); break;
+      case Shape::insert: r[i.result] = insert_part(i.kind, r[i.a], r[i.b], i.c); break;
     }
   }
 }

@@ -169,6 +169,8 @@ class Loader {
     graph_.add(std::move(n));
   }
 
+  static unsigned part_of(const Op& op) { return static_cast<unsigned>(op.int_attr("lo")); }
+
   sim::Program program_of(const Op& context) {
     const Block& body = context.body();
     std::vector<Kind> inputs;
@@ -196,6 +198,10 @@ class Loader {
         registers[op.result()] = p.select(of(op, 0), of(op, 1), of(op, 2));
       } else if (op.is(ops::arith_cast)) {
         registers[op.result()] = p.cast(op.result()->type().kind, of(op, 0));
+      } else if (op.is(ops::arith_extract)) {
+        registers[op.result()] = p.extract(op.result()->type().kind, of(op, 0), part_of(op));
+      } else if (op.is(ops::arith_insert)) {
+        registers[op.result()] = p.insert(of(op, 0), of(op, 1), part_of(op));
       } else if (op.name().starts_with("arith.")) {
         registers[op.result()] = op.num_operands() == 2 ? p.op(scalar_of(op), of(op, 0), of(op, 1))
                                                         : p.op(scalar_of(op), of(op, 0));

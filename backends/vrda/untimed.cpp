@@ -103,6 +103,7 @@ BackendInfo untimed_backend() {
        .help = "keep the tokens of every link and check that their barriers fit each other",
        .flag = true},
   };
+  info.native_ops = {"arith.extract", "arith.insert"};
   info.run = run;
   return info;
 }

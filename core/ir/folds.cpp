@@ -204,4 +204,39 @@ std::optional<Folded> fold_arith(const Op& op, std::span<const Attr* const> cons
   }
 }
 
+/// A part reads what was written to its place, through writes to other places.
+std::optional<Folded> fold_extract(const Op& op, std::span<const Attr* const> constants) {
+  const Kind k = op.result()->type().kind;
+  const auto lo = static_cast<unsigned>(op.int_attr("lo"));
+  if (constants[0]) {
+    const std::uint32_t word = bits_of_attr(*constants[0], op.operand(0)->type().kind);
+    return one(k, extract_part(k, word, lo));
+  }
+  for (const Op* def = op.operand(0)->def(); def && def->is(ops::arith_insert);
+       def = def->operand(0)->def()) {
+    const Kind written = def->operand(1)->type().kind;
+    const auto at = static_cast<unsigned>(def->int_attr("lo"));
+    if (written == k && at == lo) return one(def->operand(1));
+    if ((part_mask(written, at) & part_mask(k, lo)) != 0) break;
+  }
+  return std::nullopt;
+}
+
+/// Writing what is there, or two constants.
+std::optional<Folded> fold_insert(const Op& op, std::span<const Attr* const> constants) {
+  const Value* part = op.operand(1);
+  const auto lo = static_cast<unsigned>(op.int_attr("lo"));
+  if (constants[0] && constants[1]) {
+    const Kind word = op.result()->type().kind;
+    const Kind k = part->type().kind;
+    return one(word, insert_part(k, bits_of_attr(*constants[0], word),
+                                 bits_of_attr(*constants[1], k), lo));
+  }
+  const Op* def = part->def();
+  if (def && def->is(ops::arith_extract) && def->operand(0) == op.operand(0) &&
+      def->int_attr("lo") == op.int_attr("lo") && part->type() != type_i1)
+    return one(op.operand(0));
+  return std::nullopt;
+}
+
 }  // namespace revet

@@ -1,4 +1,4 @@
-/// Folding of arith ops; ops.cpp installs `fold_arith` as the fold hook of each of them.
+/// Folding of arith ops; ops_arith.cpp installs them as fold hooks.
 #pragma once
 
 #include "revet/op_info.hpp"
@@ -15,5 +15,8 @@ Attr attr_of_bits(Kind k, std::uint32_t bits);
 /// A constant or an existing value equal to the result of an arith op, bit for bit, whatever the
 /// operands that are not constant hold; nullopt where there is none, and for arith.constant.
 std::optional<Folded> fold_arith(const Op& op, std::span<const Attr* const> constants);
+
+std::optional<Folded> fold_extract(const Op& op, std::span<const Attr* const> constants);
+std::optional<Folded> fold_insert(const Op& op, std::span<const Attr* const> constants);
 
 }  // namespace revet

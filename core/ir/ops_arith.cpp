@@ -3,6 +3,7 @@
 
 #include "folds.hpp"
 #include "op_table.hpp"
+#include "revet/builder.hpp"
 #include "revet/scalar.hpp"
 
 namespace revet::ops {
@@ -66,6 +67,49 @@ void verify_cast(const Op& op, VerifyReport& report) {
          "converts between scalar types");
 }
 
+void verify_part(const Op& op, Type word, Type part, VerifyReport& report) {
+  const unsigned width = part_bits(part.kind);
+  const std::int64_t lo = op.int_attr("lo");
+  expect(word == type_u32 || word == type_i32, op, report, "the word must be i32 or u32");
+  if (width == 0) return report.fail(op, "a part has 8 or 16 bits, or is a bool");
+  expect(lo >= 0 && lo + width <= 32 && lo % width == 0, op, report,
+         "`lo` is a multiple of the part's width, inside the word");
+}
+
+void verify_extract(const Op& op, VerifyReport& report) {
+  verify_part(op, op.operand(0)->type(), op.result()->type(), report);
+}
+
+void verify_insert(const Op& op, VerifyReport& report) {
+  verify_part(op, op.operand(0)->type(), op.operand(1)->type(), report);
+  expect(op.result()->type() == op.operand(0)->type(), op, report,
+         "the result must have the word's type");
+}
+
+std::vector<Value*> expand_extract(Op& op) {
+  Builder b = Builder::before(op);
+  Value* word = op.operand(0);
+  const Type part = op.result()->type();
+  if (const std::int64_t lo = op.int_attr("lo"))
+    word = b.binary(arith_shr, word, b.constant(word->type(), lo));
+  if (part == type_i1) word = b.binary(arith_and, word, b.constant(word->type(), 1));
+  return {b.cast(word, part)};
+}
+
+std::vector<Value*> expand_insert(Op& op) {
+  Builder b = Builder::before(op);
+  const Type word = op.result()->type();
+  const Kind part = op.operand(1)->type().kind;
+  const auto lo = static_cast<unsigned>(op.int_attr("lo"));
+  Value* value = b.cast(op.operand(1), word);
+  if (Type{part}.is_signed())
+    value = b.binary(arith_and, value, b.constant_of_bits(word, part_mask(part, 0)));
+  if (lo != 0) value = b.binary(arith_shl, value, b.constant(word, lo));
+  Value* const rest =
+      b.binary(arith_and, op.operand(0), b.constant_of_bits(word, ~part_mask(part, lo)));
+  return {b.binary(arith_or, rest, value)};
+}
+
 OpInfo arith_op(const char* name, const char* summary, unsigned operands, Verify verify,
                 const char* operand_help, std::vector<AttrSpec> attrs = {}) {
   OpInfo info =
@@ -73,6 +117,16 @@ OpInfo arith_op(const char* name, const char* summary, unsigned operands, Verify
   info.verify = std::move(verify);
   info.attrs = std::move(attrs);
   if (operands != 0) info.fold = fold_arith;
+  return info;
+}
+
+OpInfo part_op(const char* name, const char* summary, unsigned operands, Verify verify,
+               const char* operand_help, decltype(OpInfo::fold) fold,
+               decltype(OpInfo::expand) expand) {
+  OpInfo info = arith_op(name, summary, operands, std::move(verify), operand_help,
+                         {{"lo", AttrKind::integer, true, "lowest bit of the part"}});
+  info.fold = std::move(fold);
+  info.expand = std::move(expand);
   return info;
 }
 
@@ -124,5 +178,9 @@ const OpInfo arith_cmp = arith_op("arith.cmp", "Compares", 2, verify_cmp, "a, b"
 const OpInfo arith_select = arith_op("arith.select", "c ? a : b", 3, verify_select, "c, a, b");
 const OpInfo arith_cast =
     arith_op("arith.cast", "Converts between scalar types", 1, verify_cast, "a");
+const OpInfo arith_extract = part_op("arith.extract", "Part of a word, at a fixed boundary", 1,
+                                     verify_extract, "word", fold_extract, expand_extract);
+const OpInfo arith_insert = part_op("arith.insert", "The word with a part replaced", 2,
+                                    verify_insert, "word, value", fold_insert, expand_insert);
 
 }  // namespace revet::ops

@@ -8,21 +8,34 @@
 ///   mem.view_close(%v)                        %x = mem.sram_load(%v, %k)
 ///                                             mem.sram_free(%v)
 ///
+/// An iterator is a buffer, a local pointer (u8, a live value of the thread), and the position of
+/// the tile (64 bits, in SRAM):
+///
+///   %it = mem.read_it(%a, %pos)               %it = mem.sram_alloc() : sram<i32, 64>
+///   thread.while() (..                        %it_tile = mem.sram_alloc() : sram<u32, 2>
+///     %x = mem.iter_load(%it)                 thread.while(%p0, %false) (^bb(%p: u8, %filled: i1)
+///     mem.iter_next(%it, %1))                   mem.bulk_load(%it, .. %it_tile .., !%filled)
+///                                               %x = mem.sram_load(%it, %p) ..
+///
 /// Algorithm: one walk. A view is a buffer that is filled when it opens and stored when it closes;
-/// a store behind its valid elements is left out by a predicate. An iterator is a buffer and a
-/// second, small SRAM with its state: the offset in the tile, whether the tile is filled (readers)
-/// or the element was written (writers), and the 64-bit position of the tile. A reader fills its
-/// buffer at the first dereference behind a move out of the tile; a PeekReadIt has a buffer of two
-/// tiles. A writer stores a tile when it leaves it, and a WriteIt the rest when it closes; a
-/// ManualWriteIt has this one store path only. Linear.
+/// a store behind its valid elements is left out by a predicate. The pointer of an iterator gets
+/// its SSA form on the way: ifs, loops and replicates give back the pointers that are moved inside.
+/// The position is fetched and moved only where the pointer leaves the tile, and fetched to fill or
+/// flush. A reader fills its buffer at the first dereference behind a move out of the tile (a live
+/// bool says that it is filled); a PeekReadIt has a buffer of two tiles. A writer stores a tile
+/// when it leaves it, and a WriteIt the rest when it closes; a ManualWriteIt has this one store
+/// path only. The element that a writer comes to is zeroed, so that one passed without a write is
+/// 0. Linear in the ops, times the nesting of those that move an iterator.
 ///
 /// Why here: before `structure-to-cfg`; CPUs and GPUs are better off with views and iterators as
 /// pointers.
 ///
-/// Does not handle: the offset as a live value of the thread. It is part of the state in SRAM, so
-/// that loops carry nothing for an iterator.
+/// Does not handle: an iterator that is used by a foreach inside its scope; the language has none.
 #include <algorithm>
+#include <array>
 #include <map>
+#include <set>
+#include <unordered_map>
 
 #include "revet/abi.hpp"
 #include "revet/builder.hpp"
@@ -31,12 +44,12 @@
 namespace revet {
 namespace {
 
-/// Cells of an iterator's state.
-constexpr int cell_offset = 0;
-constexpr int cell_flag = 1;  ///< readers: the tile is filled; writers: the element is written
-constexpr int cell_low = 2;   ///< position of the tile
-constexpr int cell_high = 3;
-constexpr std::uint32_t cells = 4;
+/// Cells of an iterator's position: that of its tile.
+constexpr int cell_low = 0;
+constexpr int cell_high = 1;
+constexpr std::uint32_t cells = 2;
+/// Holds every offset in a tile of 4 to 256 elements.
+constexpr Type local_pointer{Kind::u8};
 
 struct View {
   Value* buffer;
@@ -50,12 +63,20 @@ struct View {
 
 struct Iterator {
   Value* buffer;
-  Value* state;
+  Value* position;
   Value* array;
   std::uint32_t tile;
   bool reads;
   bool manual;
+  /// What the thread holds where the walk is: the local pointer, and a bool (readers: the tile is
+  /// filled; ManualWriteIts: the last element was passed; else null).
+  std::array<Value*, 2> live;
 };
+constexpr unsigned live_pointer = 0;
+constexpr unsigned live_flag = 1;
+
+/// A live value of an iterator: by the order in which they open, and which of the two.
+using LiveValue = std::pair<std::size_t, unsigned>;
 
 /// Ops in front of one op, with the few helpers that all of this is made of.
 class Writer {
@@ -90,10 +111,10 @@ class Writer {
   }
 
   Value* cell(const Iterator& it, int i, Value* pred = nullptr) {
-    return load(it.state, i32(i), pred);
+    return load(it.position, i32(i), pred);
   }
   void set_cell(const Iterator& it, int i, Value* value, Value* pred = nullptr) {
-    store(it.state, i32(i), value, pred);
+    store(it.position, i32(i), value, pred);
   }
 
  private:
@@ -123,8 +144,7 @@ class Lowering {
     for (Op *op = block.first(), *next; op; op = next) {
       next = op->next();
       context_.visit();
-      for (const auto& region : op->regions())
-        for (const auto& inner : region->blocks()) visit(*inner);
+      visit_regions(*op);
       if (lower(*op)) changed_ = true;
     }
   }
@@ -136,6 +156,55 @@ class Lowering {
   }
 
  private:
+  // --- live values through control flow ---
+
+  /// Visits what is inside an op; live values that change there become results of it.
+  void visit_regions(Op& op) {
+    static const std::set<LiveValue> none;
+    const auto moved = moved_in_.find(&op);
+    const std::set<LiveValue>& values = moved == moved_in_.end() ? none : moved->second;
+    const bool loop = op.is(ops::thread_while);
+    std::vector<Value*> before;
+    for (const LiveValue& v : values) before.push_back(live(v));
+    if (loop)
+      for (Value* v : before) op.add_operand(v);
+    for (const auto& region : op.regions()) {
+      Block& block = region->front();
+      std::size_t i = 0;
+      for (const LiveValue& v : values) {
+        live(v) = loop ? block.add_arg(before[i]->type(), before[i]->name()) : before[i];
+        ++i;
+      }
+      for (const auto& inner : region->blocks()) visit(*inner);
+      Op* const end = block.terminator();
+      if (end && !end->is(ops::thread_exit))
+        for (const LiveValue& v : values) end->add_operand(live(v));
+    }
+    for (const LiveValue& v : values) live(v) = op.add_result(live(v)->type(), live(v)->name());
+  }
+
+  Value*& live(const LiveValue& v) { return by_order_[v.first]->live[v.second]; }
+
+  /// Notes for every op around a use which live values of the iterator change inside.
+  void note_moves(const Op& open, const Iterator& it) {
+    for (const Use& use : open.result()->uses()) {
+      const Op& op = *use.op;
+      const bool moves = op.is(ops::mem_iter_next) || op.is(ops::mem_iter_next_last);
+      const bool fills = op.is(ops::mem_iter_load) || op.is(ops::mem_iter_peek);
+      for (const Op* at = &op; at->block() != open.block();) {
+        at = at->parent_op();
+        if (at->is(ops::thread_foreach))
+          throw Error(Exit::program, op.loc(),
+                      "an iterator is used by another thread than its own");
+        if (moves) moved_in_[at].insert({by_order_.size() - 1, live_pointer});
+        if (it.live[live_flag] && (moves || fills))
+          moved_in_[at].insert({by_order_.size() - 1, live_flag});
+      }
+    }
+  }
+
+  // --- adapters ---
+
   bool lower(Op& op) {
     using namespace ops;
     if (op.is(mem_read_view) || op.is(mem_write_view) || op.is(mem_modify_view)) {
@@ -240,21 +309,26 @@ class Lowering {
     it.reads = op.is(ops::mem_read_it) || op.is(ops::mem_peek_read_it);
     it.manual = op.is(ops::mem_manual_write_it);
     it.buffer = w.alloc(t.element_type(), op.is(ops::mem_peek_read_it) ? 2 * t.size : t.size, name);
-    it.state = w.alloc(type_u32, cells, name + "_state");
+    it.position = w.alloc(type_u32, cells, name + "_tile");
     Builder& b = w.builder();
     w.set_cell(it, cell_low, b.cast(op.operand(1), type_u32));
     w.set_cell(it, cell_high, b.cast(high_word(w, op.operand(1)), type_u32));
-    iterators_[op.result()] = it;
+    it.live[live_pointer] = b.constant(local_pointer, 0);
+    it.live[live_pointer]->set_name(name + "_at");
+    it.live[live_flag] = it.reads || it.manual ? b.constant(type_i1, 0) : nullptr;
+    if (it.live[live_flag]) it.live[live_flag]->set_name(name + (it.reads ? "_filled" : "_ended"));
+    Iterator& added = iterators_[op.result()] = it;
+    by_order_.push_back(&added);
+    note_moves(op, added);
     opened_.push_back(&op);
   }
 
   void read(Op& op) {
     Writer w(op);
-    const Iterator& it = iterators_.at(op.operand(0));
+    Iterator& it = iterators_.at(op.operand(0));
     Value* const pred = ops::predicate(op);
     Builder& b = w.builder();
-    Value* const offset = w.cell(it, cell_offset, pred);
-    Value* index = b.cast(offset, type_i32);
+    Value* index = b.cast(it.live[live_pointer], type_i32);
     if (op.is(ops::mem_iter_peek)) {
       // k outside 0..N-1 is a bounds error even where it would hit the second tile.
       Value* const k = op.operand(1);
@@ -265,80 +339,103 @@ class Lowering {
                                 : b.cmp("lt", k, n);
       index = b.select(inside, w.add(index, b.cast(k, type_i32)), w.i32(-1));
     }
-    Value* const empty = w.both(w.negated(b.cast(w.cell(it, cell_flag, pred), type_i1)), pred);
-    w.bulk(ops::mem_bulk_load, it.buffer, it.array, w.cell(it, cell_low), w.cell(it, cell_high),
+    Value* const empty = w.both(w.negated(it.live[live_flag]), pred);
+    const Position tile = fetch(w, it, empty);
+    w.bulk(ops::mem_bulk_load, it.buffer, it.array, tile.low, tile.high,
            w.i32(it.buffer->type().size), empty);
-    w.set_cell(it, cell_flag, w.u32(1), pred);
+    set_live(w, it, live_flag, b.constant(type_i1, 1), pred);
     op.result()->replace_all_uses_with(named(w.load(it.buffer, index, pred), *op.result()));
   }
 
   void write(Op& op) {
     Writer w(op);
     const Iterator& it = iterators_.at(op.operand(0));
-    Value* const pred = ops::predicate(op);
-    w.store(it.buffer, w.builder().cast(w.cell(it, cell_offset, pred), type_i32), op.operand(1),
-            pred);
-    w.set_cell(it, cell_flag, w.u32(1), pred);
+    w.store(it.buffer, w.builder().cast(it.live[live_pointer], type_i32), op.operand(1),
+            ops::predicate(op));
   }
 
   void advance(Op& op) {
-    Writer w(op);
-    const Iterator& it = iterators_.at(op.operand(0));
-    Value* const pred = ops::predicate(op);
-    Builder& b = w.builder();
-    Value* const offset = w.cell(it, cell_offset, pred);
-    if (it.reads) {
-      // Within the tile the offset moves, saturating; else the tile does, to where the skip lands.
-      Value* const k = op.operand(1);
-      Value* const room = b.binary(ops::arith_sub, w.u32(it.tile), offset);
-      Value* const stays = b.cmp("lt", k, room);
-      Value* const leaves = w.both(w.negated(stays), pred);
-      move_tile(w, it, offset, k, leaves);
-      w.set_cell(it, cell_offset, b.select(stays, w.add(offset, k), w.u32(0)), pred);
-      w.set_cell(it, cell_flag, w.u32(0), leaves);
-      return;
-    }
-    // An element that was passed without a write is 0.
-    Value* const written = b.cast(w.cell(it, cell_flag, pred), type_i1);
-    Value* const at = b.cast(offset, type_i32);
-    w.store(it.buffer, at, b.constant_of_bits(it.buffer->type().element_type(), 0),
-            w.both(w.negated(written), pred));
-    Value* const next = w.add(offset, w.u32(1));
-    Value* full = b.cmp("eq", next, w.u32(it.tile));
-    Value* const last = op.is(ops::mem_iter_next_last) ? op.operand(1) : nullptr;
-    Value* const ends = last ? b.binary(ops::arith_or, full, last) : full;
-    Value* const flushes = w.both(ends, pred);
-    w.bulk(ops::mem_bulk_store, it.buffer, it.array, w.cell(it, cell_low), w.cell(it, cell_high),
-           b.cast(next, type_i32), flushes);
-    move_tile(w, it, next, w.u32(0), flushes);
-    Value* begin = b.select(ends, w.u32(0), next);
-    // Behind the last element the offset is outside the buffer: another `next` is a bounds error.
-    if (last) begin = b.select(last, w.u32(it.tile), begin);
-    w.set_cell(it, cell_offset, begin, pred);
-    w.set_cell(it, cell_flag, w.u32(0), pred);
+    if (iterators_.at(op.operand(0)).reads)
+      advance_reader(op);
+    else
+      advance_writer(op);
   }
 
-  /// tile += a + b, in 64 bits.
-  void move_tile(Writer& w, const Iterator& it, Value* a, Value* b, Value* pred) {
-    Value* low = w.cell(it, cell_low);
-    Value* high = w.cell(it, cell_high);
-    for (Value* step : {a, b}) {
-      Value* const sum = w.add(low, step);
+  /// Within the tile the pointer moves; else the tile does, to where the skip lands.
+  void advance_reader(Op& op) {
+    Writer w(op);
+    Iterator& it = iterators_.at(op.operand(0));
+    Value* const pred = ops::predicate(op);
+    Builder& b = w.builder();
+    Value* const k = op.operand(1);
+    Value* const offset = b.cast(it.live[live_pointer], type_u32);
+    Value* const stays = b.cmp("lt", k, b.binary(ops::arith_sub, w.u32(it.tile), offset));
+    Value* const leaves = w.both(w.negated(stays), pred);
+    move_tile(w, it, fetch(w, it, leaves), {offset, k}, leaves);
+    Value* const next = b.select(stays, w.add(offset, k), w.u32(0));
+    set_live(w, it, live_pointer, b.cast(next, local_pointer), pred);
+    set_live(w, it, live_flag, w.both(it.live[live_flag], stays), pred);
+  }
+
+  void advance_writer(Op& op) {
+    Writer w(op);
+    Iterator& it = iterators_.at(op.operand(0));
+    Value* const pred = ops::predicate(op);
+    Builder& b = w.builder();
+    Value* const last = op.is(ops::mem_iter_next_last) ? op.operand(1) : nullptr;
+    Value* const next = w.add(b.cast(it.live[live_pointer], type_u32), w.u32(1));
+    Value* const full = b.cmp("eq", next, w.u32(it.tile));
+    Value* const ends = last ? b.binary(ops::arith_or, full, last) : full;
+    Value* const flushes = w.both(ends, pred);
+    const Position tile = fetch(w, it, flushes);
+    w.bulk(ops::mem_bulk_store, it.buffer, it.array, tile.low, tile.high, b.cast(next, type_i32),
+           flushes);
+    move_tile(w, it, tile, {next}, flushes);
+    Value* const begin = b.select(ends, w.u32(0), next);
+    set_live(w, it, live_pointer, b.cast(begin, local_pointer), pred);
+    Value* at = b.cast(begin, type_i32);
+    // Behind the last element there is none to come to: another `next` is a bounds error.
+    if (it.manual) at = b.select(it.live[live_flag], w.i32(it.tile), at);
+    w.store(it.buffer, at, b.constant_of_bits(it.buffer->type().element_type(), 0), pred);
+    if (last) set_live(w, it, live_flag, last, pred);
+  }
+
+  static void set_live(Writer& w, Iterator& it, unsigned which, Value* value, Value* pred) {
+    Value*& live = it.live[which];
+    const std::string name = live->name();
+    live = pred ? w.builder().select(pred, value, live) : value;
+    if (live->name().empty()) live->set_name(name);
+  }
+
+  /// The position of the tile, in 64 bits.
+  struct Position {
+    Value* low;
+    Value* high;
+  };
+  static Position fetch(Writer& w, const Iterator& it, Value* pred) {
+    return {w.cell(it, cell_low, pred), w.cell(it, cell_high, pred)};
+  }
+
+  static void move_tile(Writer& w, const Iterator& it, Position at,
+                        std::initializer_list<Value*> steps, Value* pred) {
+    for (Value* step : steps) {
+      Value* const sum = w.add(at.low, step);
       Value* const carry = w.builder().cast(w.builder().cmp("lt", sum, step), type_u32);
-      high = w.add(high, carry);
-      low = sum;
+      at = {sum, w.add(at.high, carry)};
     }
-    w.set_cell(it, cell_low, low, pred);
-    w.set_cell(it, cell_high, high, pred);
+    w.set_cell(it, cell_low, at.low, pred);
+    w.set_cell(it, cell_high, at.high, pred);
   }
 
   void close_iterator(Op& op) {
     Writer w(op);
     const Iterator& it = iterators_.at(op.operand(0));
-    if (!it.reads && !it.manual)
-      w.bulk(ops::mem_bulk_store, it.buffer, it.array, w.cell(it, cell_low), w.cell(it, cell_high),
-             w.builder().cast(w.cell(it, cell_offset), type_i32), nullptr);
-    w.free(it.state);
+    if (!it.reads && !it.manual) {
+      const Position tile = fetch(w, it, nullptr);
+      w.bulk(ops::mem_bulk_store, it.buffer, it.array, tile.low, tile.high,
+             w.builder().cast(it.live[live_pointer], type_i32), nullptr);
+    }
+    w.free(it.position);
     w.free(it.buffer);
   }
 
@@ -351,6 +448,8 @@ class Lowering {
   bool changed_ = false;
   std::map<const Value*, View> views_;
   std::map<const Value*, Iterator> iterators_;
+  std::vector<Iterator*> by_order_;
+  std::unordered_map<const Op*, std::set<LiveValue>> moved_in_;
   std::vector<Op*> opened_;
 };
 

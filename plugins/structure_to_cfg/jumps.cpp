@@ -1,6 +1,7 @@
 #include "jumps.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <set>
 
@@ -15,6 +16,8 @@ struct Known {
   Value* value = nullptr;
   Attr constant;
   Value* computed = nullptr;
+  /// Of the op that computes it, as they were then: round a loop the path comes to another value.
+  std::shared_ptr<const std::vector<Known>> operands = nullptr;
 };
 
 const Attr* constant_of(const Known& known) {
@@ -82,12 +85,15 @@ class Path {
                              std::span<const Type>(&type, 1), {{"value", known.constant}}),
                   &terminator)
           ->result();
+    if (const auto found = made_.find(known.computed); found != made_.end()) return found->second;
     const Op& op = *known.computed->def();
     Cloning cloning;
-    for (Value* v : op.operands()) cloning.values[v] = make(of(v), v->type(), terminator);
+    for (unsigned i = 0; i < op.num_operands(); ++i) {
+      Value* const v = op.operand(i);
+      cloning.values[v] = make((*known.operands)[i], v->type(), terminator);
+    }
     Op* const made = block.insert(clone_op(op, cloning), &terminator);
-    for (unsigned i = 0; i < op.num_results(); ++i)
-      known_[op.result(i)] = {made->result(i), {}, nullptr};
+    for (unsigned i = 0; i < op.num_results(); ++i) made_[op.result(i)] = made->result(i);
     return made->result(known.computed->index());
   }
 
@@ -131,12 +137,13 @@ class Path {
       std::vector<Known> operands;
       for (Value* v : op->operands()) operands.push_back(of(v));
       for (const Known& k : operands) constants.push_back(constant_of(k));
+      const auto computed_from = std::make_shared<const std::vector<Known>>(std::move(operands));
       std::optional<Folded> folded;
       if (op->info().fold) folded = op->info().fold(*op, constants);
       for (unsigned i = 0; i < op->num_results(); ++i) {
         Known& known = known_[op->result(i)];
         if (!folded)
-          known = {nullptr, {}, op->result(i)};
+          known = {nullptr, {}, op->result(i), computed_from};
         else if (const Attr* a = std::get_if<Attr>(&(*folded)[i]))
           known = {nullptr, *a, nullptr};
         else
@@ -148,6 +155,7 @@ class Path {
 
   const Op& from_;
   std::map<const Value*, Known> known_;
+  std::map<const Value*, Value*> made_;  ///< for values computed on the way
   std::vector<Known> args_;
   std::vector<Block*> passed_;
   std::int64_t loops_ = 0;

@@ -362,3 +362,52 @@ TEST_CASE("a bool compared with a constant is the bool where that is the same", 
     }
   }
 }
+
+TEST_CASE("parts of words fold to what extract_part and insert_part compute", "[folds]") {
+  for (const Type word : {type_i32, type_u32})
+    for (const Kind k : {Kind::i1, Kind::i8, Kind::u8, Kind::i16, Kind::u16})
+      for (unsigned lo = 0; lo < 32; lo += part_bits(k)) {
+        Folding extract(ops::arith_extract, {word}, Type{k}, {{"lo", lo}});
+        Folding insert(ops::arith_insert, {word, Type{k}}, word, {{"lo", lo}});
+        REQUIRE_FALSE(extract({std::nullopt}).has_value());
+        for (const std::uint32_t w : values_of(word.kind)) {
+          const auto part = extract({w});
+          REQUIRE(part.has_value());
+          REQUIRE(result_bits(extract, *part, {w}) == extract_part(k, w, lo));
+          for (const std::uint32_t v : values_of(k)) {
+            REQUIRE_FALSE(insert({std::nullopt, v}).has_value());
+            const auto both = insert({w, v});
+            REQUIRE(both.has_value());
+            REQUIRE(result_bits(insert, *both, {w, v}) == insert_part(k, w, v, lo));
+            REQUIRE(extract_part(k, insert_part(k, w, v, lo), lo) == v);
+            REQUIRE(((insert_part(k, w, v, lo) ^ w) & ~part_mask(k, lo)) == 0);
+          }
+        }
+      }
+}
+
+TEST_CASE("a part reads what was written to its place", "[folds]") {
+  Folding outer(ops::arith_insert, {type_u32, Type{Kind::u8}}, type_u32, {{"lo", 8}});
+  Builder b = outer.builder();
+  Value* const word = outer.op().result();
+  Value* const first = outer.op().operand(1);
+  const auto extract = [&](Value* from, Kind k, unsigned lo) {
+    return b.create(ops::arith_extract, {from}, {Type{k}}, {{"lo", lo}});
+  };
+  const auto folded = [](const Op& op) {
+    const std::vector<const Attr*> none(op.num_operands(), nullptr);
+    const auto f = op.info().fold(op, none);
+    return f ? std::get<Value*>((*f)[0]) : nullptr;
+  };
+  REQUIRE(folded(*extract(word, Kind::u8, 8)) == first);
+  REQUIRE(folded(*extract(word, Kind::i8, 8)) == nullptr);
+  REQUIRE(folded(*extract(word, Kind::u16, 0)) == nullptr);
+  REQUIRE(folded(*extract(word, Kind::u8, 0)) == nullptr);
+  Value* const half = extract(word, Kind::u16, 16)->result();
+  Op* const same = b.create(ops::arith_insert, {word, half}, {type_u32}, {{"lo", 16}});
+  REQUIRE(folded(*same) == word);
+  Op* const moved = b.create(ops::arith_insert, {word, half}, {type_u32}, {{"lo", 0}});
+  REQUIRE(folded(*moved) == nullptr);
+  REQUIRE(folded(*extract(moved->result(), Kind::u8, 8)) == nullptr);
+  REQUIRE(folded(*extract(same->result(), Kind::u8, 8)) == first);
+}

@@ -129,6 +129,12 @@ extern const OpInfo arith_neg, arith_abs, arith_popcount, arith_clz, arith_ctz;
 extern const OpInfo arith_cmp;     ///< {pred = "eq|ne|lt|le|gt|ge"} (a, b) -> i1
 extern const OpInfo arith_select;  ///< (c: i1, a, b) -> c ? a : b
 extern const OpInfo arith_cast;    ///< (x) -> converted to the result's type
+/// arith.extract(word) {lo} -> T: the 8- or 16-bit part of a u32 or i32 that begins at bit `lo`, a
+/// multiple of its width. A bool takes 8 bits. With arith.insert, what the machine does for free
+/// where an op reads or writes a register (Section V-D).
+extern const OpInfo arith_extract;
+/// arith.insert(word, value) {lo} -> word with that part replaced.
+extern const OpInfo arith_insert;
 
 // --- cfg: terminators of the blocks of a function ------------------------------------------------
 //

@@ -59,6 +59,20 @@ constexpr std::uint32_t wrap(Kind k, std::uint32_t bits) {
   }
 }
 
+/// Bits that a value of an 8- or 16-bit type or a bool takes in a word; 0 for other types.
+constexpr unsigned part_bits(Kind k) {
+  if (k == Kind::i1 || k == Kind::i8 || k == Kind::u8) return 8;
+  return k == Kind::i16 || k == Kind::u16 ? 16 : 0;
+}
+/// The bits of a word that hold a part of type `k` at bit `lo`.
+constexpr std::uint32_t part_mask(Kind k, unsigned lo) { return ((1u << part_bits(k)) - 1u) << lo; }
+constexpr std::uint32_t extract_part(Kind k, std::uint32_t word, unsigned lo) {
+  return wrap(k, word >> lo);
+}
+constexpr std::uint32_t insert_part(Kind k, std::uint32_t word, std::uint32_t value, unsigned lo) {
+  return (word & ~part_mask(k, lo)) | ((value << lo) & part_mask(k, lo));
+}
+
 /// A binary operation or comparison whose operands have type `k`.
 std::uint32_t apply(Scalar op, Kind k, std::uint32_t a, std::uint32_t b);
 /// neg, abs, popcount, clz, ctz on type `k`.

@@ -26,6 +26,9 @@ class Program {
   Register op(Scalar op, Register a);
   Register select(Register condition, Register a, Register b);
   Register cast(Kind to, Register a);
+  /// A part of a word, or the word with a part replaced by the value.
+  Register extract(Kind to, Register word, unsigned lo);
+  Register insert(Register word, Register value, unsigned lo);
   void output(Register value) { outputs_.push_back(value); }
   void output_void() { outputs_.push_back(no_register); }
 
@@ -47,13 +50,13 @@ class Program {
 
  private:
   static constexpr Register no_register = 0xFFFF;
-  enum class Shape : std::uint8_t { binary, unary, select, cast };
+  enum class Shape : std::uint8_t { binary, unary, select, cast, extract, insert };
   struct Instruction {
     Shape shape;
     Scalar op;
-    Kind kind;  ///< of the operands
-    Kind to;    ///< of the result
-    Register result, a, b, c;
+    Kind kind;                 ///< of the operands
+    Kind to;                   ///< of the result
+    Register result, a, b, c;  ///< c of parts: the lowest bit
   };
 
   Register add_register(Kind kind, std::uint32_t bits);
