@@ -198,7 +198,10 @@ std::vector<const Block*> Blocks::after(const Block& block) const {
 void Blocks::find_classes(Region& region) {
   std::map<const Block*, Classes> before, later;
   const auto is_alloc = [](const Op& op) { return op.is(ops::mem_sram_alloc); };
-  const auto is_free = [](const Op& op) { return op.is(ops::mem_sram_free); };
+  // Where the predicate of a release does not hold, accesses follow it.
+  const auto is_free = [](const Op& op) {
+    return op.is(ops::mem_sram_free) && !op.flag("predicated");
+  };
   for (bool changed = true; changed;) {
     changed = false;
     for (const auto& block : region.blocks()) {

@@ -1,7 +1,7 @@
 #include "jumps.hpp"
 
 #include <algorithm>
-#include <memory>
+#include <deque>
 #include <optional>
 #include <set>
 
@@ -10,14 +10,23 @@
 namespace revet {
 namespace {
 
+struct Computation;
+
 /// A value on the way along a path: one that exists where the path begins, a constant, or a result
 /// of an op on the path that could be computed there as well.
 struct Known {
   Value* value = nullptr;
   Attr constant;
-  Value* computed = nullptr;
-  /// Of the op that computes it, as they were then: round a loop the path comes to another value.
-  std::shared_ptr<const std::vector<Known>> operands = nullptr;
+  Computation* computed = nullptr;
+  unsigned result = 0;
+};
+
+/// An op on the path with its operands as they were when the path passed it: the next round of a
+/// loop gives the loop's arguments other values.
+struct Computation {
+  const Op* op;
+  std::vector<Known> operands;
+  Op* made = nullptr;  ///< where the path begins
 };
 
 const Attr* constant_of(const Known& known) {
@@ -73,7 +82,7 @@ class Path {
   std::span<Block* const> passed() const { return {passed_.data(), to_passed_}; }
   Known of(Value* v) const {
     const auto found = known_.find(v);
-    return found == known_.end() ? Known{v, {}, nullptr} : found->second;
+    return found == known_.end() ? Known{v, {}} : found->second;
   }
   /// The value at the end of the block where the path begins, made there if need be.
   Value* make(const Known& known, Type type, Op& terminator) {
@@ -85,16 +94,16 @@ class Path {
                              std::span<const Type>(&type, 1), {{"value", known.constant}}),
                   &terminator)
           ->result();
-    if (const auto found = made_.find(known.computed); found != made_.end()) return found->second;
-    const Op& op = *known.computed->def();
-    Cloning cloning;
-    for (unsigned i = 0; i < op.num_operands(); ++i) {
-      Value* const v = op.operand(i);
-      cloning.values[v] = make((*known.operands)[i], v->type(), terminator);
+    Computation& c = *known.computed;
+    if (!c.made) {
+      Cloning cloning;
+      for (unsigned i = 0; i < c.op->num_operands(); ++i) {
+        Value* const v = c.op->operand(i);
+        cloning.values[v] = make(c.operands[i], v->type(), terminator);
+      }
+      c.made = block.insert(clone_op(*c.op, cloning), &terminator);
     }
-    Op* const made = block.insert(clone_op(op, cloning), &terminator);
-    for (unsigned i = 0; i < op.num_results(); ++i) made_[op.result(i)] = made->result(i);
-    return made->result(known.computed->index());
+    return c.made->result(known.result);
   }
 
  private:
@@ -130,22 +139,23 @@ class Path {
     for (Op* op = block.first(); op != block.last(); op = op->next()) {
       if (!is_pure(*op)) return false;
       if (op->is(ops::arith_constant)) {
-        known_[op->result()] = {nullptr, *op->attr("value"), nullptr};
+        known_[op->result()] = {nullptr, *op->attr("value")};
         continue;
       }
       std::vector<const Attr*> constants;
       std::vector<Known> operands;
       for (Value* v : op->operands()) operands.push_back(of(v));
       for (const Known& k : operands) constants.push_back(constant_of(k));
-      const auto computed_from = std::make_shared<const std::vector<Known>>(std::move(operands));
       std::optional<Folded> folded;
       if (op->info().fold) folded = op->info().fold(*op, constants);
+      Computation* const computed =
+          folded ? nullptr : &computed_.emplace_back(Computation{op, std::move(operands)});
       for (unsigned i = 0; i < op->num_results(); ++i) {
         Known& known = known_[op->result(i)];
-        if (!folded)
-          known = {nullptr, {}, op->result(i), computed_from};
+        if (computed)
+          known = {nullptr, {}, computed, i};
         else if (const Attr* a = std::get_if<Attr>(&(*folded)[i]))
-          known = {nullptr, *a, nullptr};
+          known = {nullptr, *a};
         else
           known = of(std::get<Value*>((*folded)[i]));
       }
@@ -155,7 +165,7 @@ class Path {
 
   const Op& from_;
   std::map<const Value*, Known> known_;
-  std::map<const Value*, Value*> made_;  ///< for values computed on the way
+  std::deque<Computation> computed_;  ///< stay where they are
   std::vector<Known> args_;
   std::vector<Block*> passed_;
   std::int64_t loops_ = 0;
@@ -172,7 +182,7 @@ void repair(Edges& edges, Value& old, Block& from, const std::function<Value*()>
   Block* const home = old.block();
   std::vector<Use> uses;
   for (const Use& use : old.uses())
-    if (use.op->block() != home) uses.push_back(use);
+    if (use.op->block() != home && edges.is_reached(*use.op->block())) uses.push_back(use);
   const auto earlier = [&](const Block* a, const Block* b) {
     return edges.number(*a) < edges.number(*b);
   };
