@@ -376,7 +376,7 @@ class Mapping : Nodes {
     Op* made = node(*info, std::span<Value* const>(operands), std::move(types), std::move(attrs));
     if (op.num_results() != 0) define(s, op.result(), made->result(0));
     for (const unsigned c : classes) {
-      if (op.is(mem_sram_free))
+      if (op.is(mem_sram_free) && !op.flag("predicated"))
         s.voids.erase(c);
       else
         s.voids[c] = made->result(made->num_results() - 1);
