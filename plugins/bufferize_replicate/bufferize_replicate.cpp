@@ -242,11 +242,8 @@ class Bufferizing {
 };
 
 bool visit(Op& op, PassContext& context) {
-  bool changed = false;
-  if (op.is(ops::thread_replicate)) {
-    context.visit();
-    changed |= Bufferizing(op, context).run();
-  }
+  context.visit();
+  bool changed = op.is(ops::thread_replicate) && Bufferizing(op, context).run();
   for (const auto& region : op.regions())
     for (const auto& block : region->blocks())
       for (Op *inner = block->first(), *next; inner; inner = next) {

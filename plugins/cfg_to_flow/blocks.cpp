@@ -198,9 +198,9 @@ std::vector<const Block*> Blocks::after(const Block& block) const {
 void Blocks::find_classes(Region& region) {
   std::map<const Block*, Classes> before, later;
   const auto is_alloc = [](const Op& op) { return op.is(ops::mem_sram_alloc); };
-  // Where the predicate of a release does not hold, accesses follow it.
+  // Under a predicate the buffer is still there where it is false.
   const auto is_free = [](const Op& op) {
-    return op.is(ops::mem_sram_free) && !op.flag("predicated");
+    return op.is(ops::mem_sram_free) && !ops::predicate(op);
   };
   for (bool changed = true; changed;) {
     changed = false;

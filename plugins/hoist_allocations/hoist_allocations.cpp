@@ -154,8 +154,8 @@ bool visit(Op& op, PassContext& context) {
         next = inner->next();
         changed |= visit(*inner, context);
       }
-  if (!op.is(ops::thread_replicate)) return changed;
   context.visit();
+  if (!op.is(ops::thread_replicate)) return changed;
   return Hoisting(op, context).run() || changed;
 }
 

@@ -260,7 +260,7 @@ def before(s, kind, name):
     for need in row["requires"]:
         giver = next(p["name"] for p in passes if need in p["establishes"])
         out += [p for p in [*before(s, "passes", giver), giver] if p not in out]
-    if row["input"] not in ("any", "thread"):
+    if row["input"] != "any" and "thread" not in row["input"]:
         giver = next(p["name"] for p in passes if p["output"] == row["input"] != p["input"])
         out += [p for p in [*before(s, "passes", giver), giver] if p not in out]
     return out
