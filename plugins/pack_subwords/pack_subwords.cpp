@@ -354,8 +354,12 @@ class Packing {
 
 PassResult run(Module& module, PassContext& context) {
   context.visit(0);
-  const bool parts = context.options.boolean("parts") && rewrite_parts(module, context);
-  return PassResult::of(Packing(context).run(module) || parts);
+  const bool parts = context.options.boolean("parts");
+  bool changed = parts && rewrite_parts(module, context);
+  changed |= Packing(context).run(module);
+  // Words make more parts of words.
+  while (parts && rewrite_parts(module, context)) changed = true;
+  return PassResult::of(changed);
 }
 
 void register_(Registry& registry) {
