@@ -377,12 +377,16 @@ void sweep_command(const Command& command, const std::vector<std::string>& words
   }
 
   Sweep sweep(a, common, input, axes);
+  const std::vector<Point> points = points_of(axes, a.design);
+  // Before the work, not behind it.
+  std::error_code error;
+  if (!a.report.empty()) std::filesystem::create_directories(a.report, error);
+  if (error) throw Error(Exit::usage, fmt::format("cannot make {}: {}", a.report, error.message()));
   std::vector<Row> rows;
-  for (const Point& point : points_of(axes, a.design)) rows.push_back(sweep.run(point));
+  for (const Point& point : points) rows.push_back(sweep.run(point));
   const ordered_json j = json_of(input, a, axes, rows, sweep.provenance_of());
   const std::string text = markdown(input, a, axes, rows);
   if (!a.report.empty()) {
-    std::filesystem::create_directories(a.report);
     write_file(std::filesystem::path(a.report) / "sweep.md", text);
     write_file(std::filesystem::path(a.report) / "sweep.json", json_text(j));
   }

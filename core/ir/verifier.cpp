@@ -7,6 +7,7 @@
 ///  5. module level holds only declarations; ops of the thread, cfg and flow levels are not mixed
 ///  6. the op's own rules (types of operands and results, attribute values, the region's yields)
 ///  7. symbols are unique; calls name a function and fit its parameters and result
+///  8. the blocks of a function fit together (verify_blocks.hpp)
 /// All violations of a module are collected.
 #include <fmt/format.h>
 
@@ -17,6 +18,7 @@
 #include "dominance.hpp"
 #include "revet/ops.hpp"
 #include "revet/text.hpp"
+#include "verify_blocks.hpp"
 
 namespace revet {
 namespace {
@@ -166,6 +168,7 @@ class Verifier : public VerifyReport {
   void block(const Block& b) {
     for (Op& op : b) {
       at_work_[b.parent()] = &op;
+      const std::size_t before = diagnostics_.error_count();
       const bool sound = counts(op) & attributes(op) & blocks(op);
       level(op);
       for (unsigned i = 0; i < op.num_operands(); ++i)
@@ -179,6 +182,10 @@ class Verifier : public VerifyReport {
       if (sound && op.is(ops::thread_call)) call(op);
       for (const auto& region : op.regions())
         for (const auto& inner : region->blocks()) block(*inner);
+      // What is not sound so far has no structure to check.
+      if (op.is(ops::thread_func) && diagnostics_.error_count() == before &&
+          (op.region().blocks().size() > 1 || op.body().last()->num_successors() != 0))
+        verify_blocks(op, [&](const Op& at, std::string why) { report(8, at, std::move(why)); });
     }
     at_work_.erase(b.parent());
   }

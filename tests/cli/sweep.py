@@ -86,6 +86,8 @@ def reports(s):
     report = json.loads((s.folder / "out/sweep.json").read_text())
     s.check("what made it", {"version", "command", "pipeline", "plugins", "inputs"} <= set(report["made_by"]), str(report["made_by"]))
     s.check("schema and axes", report["schema"] == 1 and report["axes"] == [{"key": "if-to-select.max-ops", "values": ["0", "4"]}])
+    for folder in ("p.rvt", "/proc/revet"):
+        s.case(f"a report in {folder}", s.sweep("--vary", "if-to-select.max-ops=0", "--report", folder), 2, stderr=[f"cannot make {folder}"])
     s.check("the table", "| if-to-select.max-ops |" in (s.folder / "out/sweep.md").read_text())
 
 

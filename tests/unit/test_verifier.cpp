@@ -29,6 +29,7 @@ std::string in_main(const std::string& ops) {
 
 void expect(const std::string& text, const std::string& message) {
   const auto found = violations(text);
+  CAPTURE(found);
   REQUIRE(found.size() == 1);
   CHECK(found[0] == message);
 }
@@ -119,6 +120,53 @@ TEST_CASE("check 7: symbols and calls") {
          "thread.call: does not fit the parameters or the result of 'main' [verifier check 7]");
   expect(in_main("") + "%b = mem.dram() {sym = \"a\"} : () -> (dram<i32>)\n",
          "mem.dram: 'a' is defined twice [verifier check 7]");
+}
+
+TEST_CASE("check 8: the blocks of a function fit together") {
+  const auto main = [](const std::string& blocks) {
+    return "%a = mem.dram() {sym = \"a\"} : () -> (dram<i32>)\n"
+           "thread.func() {args = [\"n\"], result = void, sym = \"main\"} ({\n"
+           "^bb0(%n: i32):\n"
+           "%c = arith.cmp(%n, %n) {pred = \"eq\"} : (i32, i32) -> (i1)\n" +
+           blocks + "}) : () -> ()\n";
+  };
+  const auto check = [&](const std::string& blocks, const std::string& message) {
+    expect(main(blocks), message + " [verifier check 8]");
+  };
+  const std::string br = "cfg.br()[^bb2] : () -> ()\n";
+  const std::string ret = "thread.return() : () -> ()\n";
+  const std::string split = "cfg.cond_br(%c)[^bb1, ^bb2] : (i1) -> ()\n";
+  const std::string loop = "cfg.loop_br()[^bb1] : () -> ()\n^bb1: ";
+  const std::string back = "cfg.loop_br()[^bb1] {back = true} : () -> ()\n";
+  const std::string leave = "cfg.loop_exit()[^bb4] {loops = 1} : () -> ()\n^bb4: " + ret;
+  const std::string round = loop + "cfg.cond_br(%c)[^bb2, ^bb3] : (i1) -> ()\n^bb2: ";
+  const std::string enter = "cfg.foreach_enter(%n, %n, %n)[^bb1, ^bb2] : (i32, i32, i32) -> ()\n";
+  const std::string reduce = "cfg.reduce() {reduce = []} : () -> ()\n";
+  CHECK(violations(main(split + "^bb1: " + br + "^bb2: " + ret)).empty());
+  CHECK(violations(main(round + back + "^bb3: " + leave)).empty());
+  CHECK(violations(main(enter + "^bb1(%i: i32): " + reduce + "^bb2: " + ret)).empty());
+
+  check(br + "^bb1: " + br + "^bb2: " + ret, "cfg.br: no path leads to its block");
+  check(split + "^bb1: cfg.cond_br(%c)[^bb2, ^bb2] : (i1) -> ()\n^bb2: " + ret,
+        "cfg.cond_br: is one of 3 edges into a block: more than two must meet two by two");
+  check("cfg.cond_br(%c)[^bb0(%n), ^bb1] : (i1, i32) -> ()\n^bb1: " + ret,
+        "cfg.cond_br: leads to the entry of the function");
+  check("cfg.loop_br()[^bb2] : () -> ()\n^bb2: " + ret,
+        "cfg.loop_br: leads to a block that is no loop header: one needs a cfg.loop_br from "
+        "outside and one that goes back");
+  check("cfg.br()[^bb1] : () -> ()\n^bb1: cfg.cond_br(%c)[^bb1, ^bb2] : (i1) -> ()\n^bb2: " + ret,
+        "cfg.br: is on a path that comes round without a cfg.loop_br {back = true}");
+  check(round + back + "^bb3: cfg.loop_exit()[^bb4] {loops = 2} : () -> ()\n^bb4: " + ret,
+        "cfg.loop_exit: leaves 2 loops, but stands in 1");
+  check(round + back + "^bb3: cfg.exit()[^bb4] {loops = 0} : () -> ()\n^bb4: " + ret,
+        "cfg.exit: leaves 0 loops, but stands in 1");
+  check(round + back + "^bb3: " + ret, "thread.return: ends a thread inside a loop");
+  check(enter + "^bb1(%i: i32): " + ret + "^bb2: " + ret,
+        "thread.return: ends a child, which cfg.reduce does");
+  check(enter + "^bb1(%i: i32): " + br + "^bb2: " + ret, "cfg.br: meets a path of another thread");
+  check(split + "^bb1: " + ret + "^bb2: " + ret, "thread.return: is a second end of the thread");
+  check(enter + "^bb1(%i: i32): cfg.reduce(%n) {reduce = [\"+\"]} : (i32) -> ()\n^bb2: " + ret,
+        "cfg.reduce: gives the block behind the foreach other values than it takes");
 }
 
 TEST_CASE("all violations are collected") {
