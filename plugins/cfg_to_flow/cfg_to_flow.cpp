@@ -294,6 +294,7 @@ class Mapping : Nodes {
 
   /// Takes a pointer, unless the buffer shares one, and zeroes the buffer, unless that is not seen.
   void allocate(State& s, Op& op) {
+    Value* const memory = sram_of_alloc(op);  // here, with the mark of this block
     Value* const owner = ops::pointer_owner(op.result());
     const std::vector<unsigned> classes = blocks_.classes_of(op);
     AttrMap attrs;
@@ -303,7 +304,7 @@ class Mapping : Nodes {
       attrs.emplace("predicated", true);
     }
     const auto made = [&](const OpInfo& info, Bundle operands, std::vector<Type> types) {
-      operands.insert(operands.begin(), sram_of_alloc(op));
+      operands.insert(operands.begin(), memory);
       operands.insert(operands.end(), predicate.begin(), predicate.end());
       types.push_back(stream_of(type_void, s.depth));
       Op* const created =

@@ -166,13 +166,14 @@ class Elimination {
     return b.select(b.cmp("lt", low, high), n, b.constant(type_u32, 0));
   }
 
+  /// Every element is written before the fork.
   Value* allocate(Builder& b, Type element, std::int64_t size, const char* name) {
     Type type{Kind::sram};
     type.element = element.kind;
     type.size = static_cast<std::uint32_t>(size);
-    Value* const made =
-        b.create(ops::mem_sram_alloc, {}, std::span<const Type>(&type, 1), {{"name", name}})
-            ->result();
+    Value* const made = b.create(ops::mem_sram_alloc, {}, std::span<const Type>(&type, 1),
+                                 {{"name", name}, {"written", true}})
+                            ->result();
     made->set_name(name);
     buffers_.push_back(made);
     return made;
