@@ -192,9 +192,8 @@ class Elimination {
       for (std::size_t k = 0; k < here.size(); ++k) {
         here[k]->buffer = buffer;
         here[k]->index = static_cast<std::int64_t>(k);
-        if (here[k]->identity != 0)
-          b.create(ops::mem_sram_store, {buffer, b.constant(type_i32, here[k]->index),
-                                         b.constant_of_bits(element, here[k]->identity)});
+        b.create(ops::mem_sram_store, {buffer, b.constant(type_i32, here[k]->index),
+                                       b.constant_of_bits(element, here[k]->identity)});
       }
     }
   }
