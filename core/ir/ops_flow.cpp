@@ -342,8 +342,8 @@ const OpInfo flow_sram = [] {
 }();
 const OpInfo flow_alloc = [] {
   OpInfo info = flow_op(
-      "flow.alloc", "A pointer per element; waits while there is none", between(2, 3),
-      exactly(2), {{"predicated", AttrKind::boolean, false, "the last operand is a predicate"}},
+      "flow.alloc", "A pointer per element; waits while there is none", between(2, 3), exactly(2),
+      {{"predicated", AttrKind::boolean, false, "the last operand is a predicate"}},
       [](const Op& op, VerifyReport& report) {
         const unsigned wanted = 2 + (op.flag("predicated") ? 1 : 0);
         if (op.num_operands() != wanted)

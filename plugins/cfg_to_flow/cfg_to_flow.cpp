@@ -26,8 +26,7 @@
 
 #include <algorithm>
 
-#include "blocks.hpp"
-#include "nodes.hpp"
+#include "mapping.hpp"
 #include "revet/abi.hpp"
 #include "revet/builder.hpp"
 #include "revet/plugin.hpp"
@@ -40,499 +39,333 @@ Type element_of(const Value* v) {
   return t.kind == Kind::sram ? Type{Kind::ptr} : t;
 }
 
-class Mapping : Nodes {
- public:
-  Mapping(Module& module, Op& func, PassContext& context)
-      : module_(module), func_(func), blocks_(func), context_(context) {}
+}  // namespace
 
-  void run() {
-    AttrMap attrs = {{"sym", *func_.attr("sym")}, {"args", *func_.attr("args")}};
-    Attr::Array types;
-    for (const auto& arg : func_.body().args()) types.emplace_back(arg->type());
-    attrs.emplace("types", Attr(std::move(types)));
-    Op* graph = module_.body().insert(
-        Op::create(ops::flow_graph, func_.loc(), {}, {}, std::move(attrs), 1));
-    graph_ = &graph->region().add_block();
-    b_ = Builder(*graph_);
-    b_.set_loc(func_.loc());
-    start();
-    // Every block is complete when its last forward edge has arrived.
-    while (!ready_.empty()) {
-      Block* block = ready_.back();
-      ready_.pop_back();
-      write(*block);
-    }
-    finish();
+void Mapping::run() {
+  AttrMap attrs = {{"sym", *func_.attr("sym")}, {"args", *func_.attr("args")}};
+  Attr::Array types;
+  for (const auto& arg : func_.body().args()) types.emplace_back(arg->type());
+  attrs.emplace("types", Attr(std::move(types)));
+  Op* graph =
+      module_.body().insert(Op::create(ops::flow_graph, func_.loc(), {}, {}, std::move(attrs), 1));
+  graph_ = &graph->region().add_block();
+  b_ = Builder(*graph_);
+  b_.set_loc(func_.loc());
+  start();
+  // Every block is complete when its last forward edge has arrived.
+  while (!ready_.empty()) {
+    Block* block = ready_.back();
+    ready_.pop_back();
+    write(*block);
   }
+  finish();
+}
 
- private:
-  struct Arriving {
-    std::vector<Bundle> edges;
-    Bundle by_foreach;  ///< live values of the parent that pass a foreach by
-    std::map<unsigned, Value*> voids_by_foreach;
-    Op* header = nullptr;        ///< the fb_merge
-    const Attr* link = nullptr;  ///< pragma of a loop
+void Mapping::start() {
+  const Attr::Array& names = *func_.attr("args")->as_array();
+  Bundle first;
+  const Block& entry = func_.body();
+  for (unsigned i = 0; i < entry.num_args(); ++i)
+    first.push_back(
+        node(ops::flow_source, {}, {stream_of(entry.arg(i)->type(), 1)}, {{"arg", names[i]}})
+            ->result());
+  first.push_back(node(ops::flow_source, {}, {stream_of(type_void, 1)})->result());
+  arriving_[&entry].edges.push_back(std::move(first));
+  ready_.push_back(const_cast<Block*>(&entry));
+}
+
+void Mapping::arrive(Block& to, Bundle bundle) {
+  Arriving& a = arriving_[&to];
+  a.edges.push_back(std::move(bundle));
+  if (a.edges.size() == blocks_.of(to).edges) ready_.push_back(&to);
+}
+
+void Mapping::arrive_back(Block& header, const Bundle& bundle) {
+  Op* merge = arriving_[&header].header;
+  for (Value* v : bundle) merge->add_operand(v);
+}
+
+Bundle Mapping::bundle_for(const State& s, const Block& to, std::span<Value* const> args) {
+  Bundle out;
+  for (const Value* v : args) out.push_back(s.streams.at(v));
+  for (const Value* v : blocks_.of(to).live) out.push_back(s.streams.at(v));
+  add_voids(s, to, out);
+  return out;
+}
+
+void Mapping::add_voids(const State& s, const Block& to, Bundle& out) {
+  Bundle done = {s.thread};
+  for (const auto& [c, last] : s.voids)
+    if (!carries(to, c)) done.push_back(last);
+  for (const unsigned c : blocks_.of(to).classes) out.push_back(void_of(s, c));
+  out.push_back(joined(s, done));
+}
+
+bool Mapping::carries(const Block& block, unsigned c) const {
+  const auto& classes = blocks_.of(block).classes;
+  return std::find(classes.begin(), classes.end(), c) != classes.end();
+}
+
+Value* Mapping::void_of(const State& s, unsigned c) {
+  const auto found = s.voids.find(c);
+  return found == s.voids.end() ? s.thread : found->second;
+}
+
+Value* Mapping::joined(const State& s, const Bundle& voids) {
+  Bundle different;
+  for (Value* v : voids)
+    if (std::find(different.begin(), different.end(), v) == different.end()) different.push_back(v);
+  if (different.size() == 1) return different[0];
+  return node(ops::flow_void_join, std::span<Value* const>(different),
+              {stream_of(type_void, s.depth)})
+      ->result();
+}
+
+void Mapping::write(Block& block) {
+  context_.visit();
+  const BlockInfo& info = blocks_.of(block);
+  Arriving& a = arriving_[&block];
+  b_.set_loc(block.first()->loc());
+  replicate_ = block.last()->attr("replicate");
+  State s;
+  s.depth = info.depth;
+  Bundle bundle = a.edges[0];
+  if (info.is_header) {
+    link_ = a.link;
+    a.header =
+        node(ops::flow_fb_merge, std::span<Value* const>(bundle), types_at(bundle, info.depth));
+    name_like(results_of(*a.header), bundle);
+    bundle = results_of(*a.header);
+  } else if (a.edges.size() == 2) {
+    Bundle operands = bundle;
+    operands.insert(operands.end(), a.edges[1].begin(), a.edges[1].end());
+    const Bundle merged = results_of(
+        *node(ops::flow_merge, std::span<Value* const>(operands), types_at(bundle, info.depth)));
+    name_like(merged, bundle);
+    bundle = merged;
+  }
+  link_ = nullptr;
+  std::size_t k = 0;
+  for (const auto& arg : block.args()) define(s, arg.get(), bundle[k++]);
+  for (const Value* v : info.live) define(s, v, bundle[k++]);
+  for (const unsigned c : info.classes) s.voids[c] = bundle[k++];
+  s.thread = bundle[k];
+  receive(s, block, bundle[0]);
+
+  std::vector<Op*> pending;
+  for (Op& op : block) {
+    b_.set_loc(op.loc());
+    if (op.info().terminator) break;
+    if (is_memory(op)) {
+      flush(s, pending);
+      memory(s, op);
+    } else {
+      pending.push_back(&op);
+    }
+  }
+  flush(s, pending);
+  b_.set_loc(block.last()->loc());
+  end(s, *block.last());
+}
+
+void Mapping::receive(State& s, const Block& block, Value* structure) {
+  std::map<const Op*, std::vector<Value*>> by_foreach;
+  std::vector<const Op*> order;
+  for (Value* v : blocks_.of(block).outer) {
+    const Op& enter = blocks_.foreach_below(*v, block);
+    if (by_foreach[&enter].empty()) order.push_back(&enter);
+    by_foreach[&enter].push_back(v);
+  }
+  for (const Op* enter : order) {
+    const std::vector<Value*>& values = by_foreach.at(enter);
+    Bundle from;
+    for (const Value* v : values) from.push_back(entered_.at(enter).at(v));
+    const Bundle here = broadcast(from, structure);
+    for (std::size_t i = 0; i < values.size(); ++i) define(s, values[i], here[i]);
+  }
+}
+
+void Mapping::define(State& s, const Value* v, Value* stream) {
+  s.streams[v] = stream;
+  if (stream->name().empty()) stream->set_name(v->name());
+}
+
+bool Mapping::is_memory(const Op& op) {
+  return op.name().starts_with("mem.") && !op.is(ops::mem_dram_size);
+}
+
+void Mapping::flush(State& s, std::vector<Op*>& pending) {
+  if (pending.empty()) return;
+  const auto inside = [&](const Op* op) {
+    return std::find(pending.begin(), pending.end(), op) != pending.end();
   };
-  /// What a block knows while it is written.
-  struct State {
-    std::map<const Value*, Value*> streams;
-    std::map<unsigned, Value*> voids;  ///< last void of each class that was touched
-    Value* thread = nullptr;           ///< its own void, which waits for all classes done with
-    unsigned depth = 1;
-  };
-
-  // --- edges ---
-
-  void start() {
-    const Attr::Array& names = *func_.attr("args")->as_array();
-    Bundle first;
-    const Block& entry = func_.body();
-    for (unsigned i = 0; i < entry.num_args(); ++i)
-      first.push_back(
-          node(ops::flow_source, {}, {stream_of(entry.arg(i)->type(), 1)}, {{"arg", names[i]}})
-              ->result());
-    first.push_back(node(ops::flow_source, {}, {stream_of(type_void, 1)})->result());
-    arriving_[&entry].edges.push_back(std::move(first));
-    ready_.push_back(const_cast<Block*>(&entry));
-  }
-
-  /// A forward edge; the block is ready when it was the last.
-  void arrive(Block& to, Bundle bundle) {
-    Arriving& a = arriving_[&to];
-    a.edges.push_back(std::move(bundle));
-    if (a.edges.size() == blocks_.of(to).edges) ready_.push_back(&to);
-  }
-
-  void arrive_back(Block& header, const Bundle& bundle) {
-    Op* merge = arriving_[&header].header;
-    for (Value* v : bundle) merge->add_operand(v);
-  }
-
-  /// The bundle for an edge: given arguments, live values of the target, voids.
-  Bundle bundle_for(const State& s, const Block& to, std::span<Value* const> args) {
-    Bundle out;
-    for (const Value* v : args) out.push_back(s.streams.at(v));
-    for (const Value* v : blocks_.of(to).live) out.push_back(s.streams.at(v));
-    add_voids(s, to, out);
-    return out;
-  }
-
-  /// The voids for an edge: of the classes that go on, and of the thread, which now waits for the
-  /// others. A class that was not touched yet has the thread's.
-  void add_voids(const State& s, const Block& to, Bundle& out) {
-    Bundle done = {s.thread};
-    for (const auto& [c, last] : s.voids)
-      if (!carries(to, c)) done.push_back(last);
-    for (const unsigned c : blocks_.of(to).classes) out.push_back(void_of(s, c));
-    out.push_back(joined(s, done));
-  }
-
-  bool carries(const Block& block, unsigned c) const {
-    const auto& classes = blocks_.of(block).classes;
-    return std::find(classes.begin(), classes.end(), c) != classes.end();
-  }
-
-  static Value* void_of(const State& s, unsigned c) {
-    const auto found = s.voids.find(c);
-    return found == s.voids.end() ? s.thread : found->second;
-  }
-
-  Value* joined(const State& s, const Bundle& voids) {
-    Bundle different;
-    for (Value* v : voids)
-      if (std::find(different.begin(), different.end(), v) == different.end())
-        different.push_back(v);
-    if (different.size() == 1) return different[0];
-    return node(ops::flow_void_join, std::span<Value* const>(different),
-                {stream_of(type_void, s.depth)})
-        ->result();
-  }
-
-  // --- blocks ---
-
-  void write(Block& block) {
-    context_.visit();
-    const BlockInfo& info = blocks_.of(block);
-    Arriving& a = arriving_[&block];
-    b_.set_loc(block.first()->loc());
-    replicate_ = block.last()->attr("replicate");
-    State s;
-    s.depth = info.depth;
-    Bundle bundle = a.edges[0];
-    if (info.is_header) {
-      link_ = a.link;
-      a.header =
-          node(ops::flow_fb_merge, std::span<Value* const>(bundle), types_at(bundle, info.depth));
-      name_like(results_of(*a.header), bundle);
-      bundle = results_of(*a.header);
-    } else if (a.edges.size() == 2) {
-      Bundle operands = bundle;
-      operands.insert(operands.end(), a.edges[1].begin(), a.edges[1].end());
-      const Bundle merged = results_of(
-          *node(ops::flow_merge, std::span<Value* const>(operands), types_at(bundle, info.depth)));
-      name_like(merged, bundle);
-      bundle = merged;
+  Bundle inputs;
+  std::vector<const Value*> input_values;
+  std::vector<const Value*> outputs;
+  for (const Op* op : pending) {
+    for (const Value* v : op->operands()) {
+      if (v->type().kind == Kind::dram || (v->def() && inside(v->def()))) continue;
+      if (std::find(input_values.begin(), input_values.end(), v) != input_values.end()) continue;
+      input_values.push_back(v);
+      inputs.push_back(s.streams.at(v));
     }
-    link_ = nullptr;
-    std::size_t k = 0;
-    for (const auto& arg : block.args()) define(s, arg.get(), bundle[k++]);
-    for (const Value* v : info.live) define(s, v, bundle[k++]);
-    for (const unsigned c : info.classes) s.voids[c] = bundle[k++];
-    s.thread = bundle[k];
-    receive(s, block, bundle[0]);
-
-    std::vector<Op*> pending;
-    for (Op& op : block) {
-      b_.set_loc(op.loc());
-      if (op.info().terminator) break;
-      if (is_memory(op)) {
-        flush(s, pending);
-        memory(s, op);
-      } else {
-        pending.push_back(&op);
-      }
-    }
-    flush(s, pending);
-    b_.set_loc(block.last()->loc());
-    end(s, *block.last());
-  }
-
-  /// Broadcasts the values of enclosing threads that the block uses, from the foreach below the
-  /// thread that has them: one level for its children, one for every loop and foreach further in.
-  void receive(State& s, const Block& block, Value* structure) {
-    std::map<const Op*, std::vector<Value*>> by_foreach;
-    std::vector<const Op*> order;
-    for (Value* v : blocks_.of(block).outer) {
-      const Op& enter = blocks_.foreach_below(*v, block);
-      if (by_foreach[&enter].empty()) order.push_back(&enter);
-      by_foreach[&enter].push_back(v);
-    }
-    for (const Op* enter : order) {
-      const std::vector<Value*>& values = by_foreach.at(enter);
-      Bundle from;
-      for (const Value* v : values) from.push_back(entered_.at(enter).at(v));
-      const Bundle here = broadcast(from, structure);
-      for (std::size_t i = 0; i < values.size(); ++i) define(s, values[i], here[i]);
+    for (const auto& r : op->results()) {
+      const auto uses = r->uses();
+      if (std::any_of(uses.begin(), uses.end(), [&](const Use& u) { return !inside(u.op); }))
+        outputs.push_back(r.get());
     }
   }
-
-  static void define(State& s, const Value* v, Value* stream) {
-    s.streams[v] = stream;
-    if (stream->name().empty()) stream->set_name(v->name());
-  }
-
-  static bool is_memory(const Op& op) {
-    return op.name().starts_with("mem.") && !op.is(ops::mem_dram_size);
-  }
-
-  /// Makes one context of element-wise ops; what nobody outside them uses stays inside.
-  void flush(State& s, std::vector<Op*>& pending) {
-    if (pending.empty()) return;
-    const auto inside = [&](const Op* op) {
-      return std::find(pending.begin(), pending.end(), op) != pending.end();
-    };
-    Bundle inputs;
-    std::vector<const Value*> input_values;
-    std::vector<const Value*> outputs;
-    for (const Op* op : pending) {
-      for (const Value* v : op->operands()) {
-        if (v->type().kind == Kind::dram || (v->def() && inside(v->def()))) continue;
-        if (std::find(input_values.begin(), input_values.end(), v) != input_values.end()) continue;
-        input_values.push_back(v);
-        inputs.push_back(s.streams.at(v));
-      }
-      for (const auto& r : op->results()) {
-        const auto uses = r->uses();
-        if (std::any_of(uses.begin(), uses.end(), [&](const Use& u) { return !inside(u.op); }))
-          outputs.push_back(r.get());
-      }
-    }
-    if (outputs.empty()) {
-      pending.clear();
-      return;
-    }
-    if (inputs.empty()) inputs.push_back(s.thread);
-    std::vector<Type> types;
-    for (const Value* v : outputs) types.push_back(stream_of(v->type(), s.depth));
-    b_.set_loc(pending.front()->loc());
-    Op* context = node(ops::flow_context, std::span<Value* const>(inputs), std::move(types), {}, 1);
-    Block& body = context->region().add_block();
-    Cloning cloning;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      Value* arg = body.add_arg({inputs[i]->type().element}, inputs[i]->name());
-      if (i < input_values.size()) cloning.values[input_values[i]] = arg;
-    }
-    for (const Op* op : pending) body.insert(clone_op(*op, cloning));
-    std::vector<Value*> results;
-    for (const Value* v : outputs) results.push_back(cloning.map(const_cast<Value*>(v)));
-    Builder inner(body);
-    inner.set_loc(pending.back()->loc());
-    inner.create(ops::flow_yield, results);
-    for (unsigned i = 0; i < context->num_results(); ++i) {
-      context->result(i)->set_name(outputs[i]->name());
-      s.streams[outputs[i]] = context->result(i);
-    }
+  if (outputs.empty()) {
     pending.clear();
+    return;
   }
-
-  /// The on-chip memory that an alloc gets its buffers from.
-  Value* sram_of_alloc(const Op& alloc) {
-    if (Value* known = srams_[&alloc]) return known;
-    std::vector<Value*> owner;
-    if (const Value* o = ops::pointer_owner(alloc.result()); o != alloc.result())
-      owner.push_back(sram_of_alloc(*o->def()));
-    Value*& memory = srams_[&alloc];
-    AttrMap attrs;
-    for (const char* name : {"name", "threads", "regions"})
-      if (const Attr* a = alloc.attr(name)) attrs.emplace(name, *a);
-    if (replicate_) attrs.emplace("replicate", *replicate_);
-    const Type type = alloc.result()->type();
-    memory = b_.create(ops::flow_sram, owner, {&type, 1}, std::move(attrs))->result();
-    memory->set_name(alloc.result()->name());
-    return memory;
+  if (inputs.empty()) inputs.push_back(s.thread);
+  std::vector<Type> types;
+  for (const Value* v : outputs) types.push_back(stream_of(v->type(), s.depth));
+  b_.set_loc(pending.front()->loc());
+  Op* context = node(ops::flow_context, std::span<Value* const>(inputs), std::move(types), {}, 1);
+  Block& body = context->region().add_block();
+  Cloning cloning;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Value* arg = body.add_arg({inputs[i]->type().element}, inputs[i]->name());
+    if (i < input_values.size()) cloning.values[input_values[i]] = arg;
   }
+  for (const Op* op : pending) body.insert(clone_op(*op, cloning));
+  std::vector<Value*> results;
+  for (const Value* v : outputs) results.push_back(cloning.map(const_cast<Value*>(v)));
+  Builder inner(body);
+  inner.set_loc(pending.back()->loc());
+  inner.create(ops::flow_yield, results);
+  for (unsigned i = 0; i < context->num_results(); ++i) {
+    context->result(i)->set_name(outputs[i]->name());
+    s.streams[outputs[i]] = context->result(i);
+  }
+  pending.clear();
+}
 
-  /// Takes a pointer, unless the buffer shares one, and zeroes the buffer, unless that is not seen.
-  void allocate(State& s, Op& op) {
-    Value* const memory = sram_of_alloc(op);  // here, with the mark of this block
-    Value* const owner = ops::pointer_owner(op.result());
-    const std::vector<unsigned> classes = blocks_.classes_of(op);
-    AttrMap attrs;
-    Bundle predicate;
-    if (const Value* p = ops::predicate(op)) {
-      predicate.push_back(s.streams.at(p));
-      attrs.emplace("predicated", true);
+void Mapping::end(State& s, const Op& t) {
+  using namespace ops;
+  link_ = t.attr("link");
+  if (t.is(cfg_loop_br) && link_) arriving_[t.successor(0)].link = link_;
+  if (t.is(cfg_br)) {
+    arrive(*t.successor(0), bundle_for(s, *t.successor(0), t.successor_args(0)));
+  } else if (t.is(cfg_loop_br)) {
+    const Bundle bundle = bundle_for(s, *t.successor(0), t.successor_args(0));
+    if (t.flag("back"))
+      arrive_back(*t.successor(0), bundle);
+    else
+      arrive(*t.successor(0), bundle);
+  } else if (t.is(cfg_cond_br)) {
+    for (unsigned i = 0; i < 2; ++i) {
+      Block& to = *t.successor(i);
+      arrive(to,
+             filtered(s.streams.at(t.operand(0)), i == 0, bundle_for(s, to, t.successor_args(i))));
     }
-    const auto made = [&](const OpInfo& info, Bundle operands, std::vector<Type> types) {
-      operands.insert(operands.begin(), memory);
-      operands.insert(operands.end(), predicate.begin(), predicate.end());
-      types.push_back(stream_of(type_void, s.depth));
-      Op* const created =
-          node(info, std::span<Value* const>(operands), std::move(types), AttrMap(attrs));
-      for (const unsigned c : classes) s.voids[c] = created->result(created->num_results() - 1);
-      return created->result(0);
-    };
-    for (const unsigned c : classes) s.voids.erase(c);
-    if (owner == op.result())
-      define(s, owner, made(ops::flow_alloc, {s.thread}, {stream_of({Kind::ptr}, s.depth)}));
-    if (!op.flag("written")) made(ops::flow_sram_fill, {s.streams.at(owner)}, {});
+  } else if (t.is(cfg_loop_exit)) {
+    Bundle bundle = bundle_for(s, *t.successor(0), t.successor_args(0));
+    for (std::int64_t i = 0; i < t.int_attr("loops"); ++i) bundle = lowered(flow_strip, bundle);
+    arrive(*t.successor(0), std::move(bundle));
+  } else if (t.is(cfg_exit)) {
+    exit(s, t);
+  } else if (t.is(cfg_foreach_enter)) {
+    enter(s, t);
+  } else if (t.is(cfg_reduce)) {
+    reduce(s, t);
+  } else if (t.is(cfg_fork)) {
+    fork(s, t);
+  } else if (t.is(thread_return)) {
+    merge_voids(s);
+    node(flow_sink, {s.thread}, {});
   }
+}
 
-  void memory(State& s, Op& op) {
-    using namespace ops;
-    context_.count("memory nodes");
-    const std::vector<unsigned> classes = blocks_.classes_of(op);
-    if (op.is(mem_sram_alloc)) {
-      allocate(s, op);
-      return;
-    }
-    Bundle operands;
-    const bool bulk = op.is(mem_bulk_load) || op.is(mem_bulk_store);
-    unsigned next = 1;
-    const Value* const m = op.operand(0);
-    if (m->type().kind == Kind::sram) {
-      operands.push_back(sram_of_alloc(*m->def()));
-      if (bulk) operands.push_back(op.operand(next++));
-      operands.push_back(s.streams.at(pointer_owner(op.operand(0))));
-    } else {
-      operands.push_back(op.operand(0));
-    }
-    // Buffers that share the pointer only say what a free waits for.
-    if (op.is(mem_sram_free)) next = op.num_operands() - (op.flag("predicated") ? 1 : 0);
-    const unsigned fixed = op.num_operands() - (op.flag("predicated") ? 1 : 0);
-    for (; next < fixed; ++next) operands.push_back(s.streams.at(op.operand(next)));
-    // The first access of a class has nothing to wait for; a join waits for everything.
-    const bool join = op.flag("join");
-    if (join) merge_voids(s);
-    std::int64_t ordered = 0;
-    for (const unsigned c : classes)
-      if (const auto last = s.voids.find(c); last != s.voids.end()) {
-        operands.push_back(last->second);
-        ++ordered;
-      }
-    if (const Value* p = predicate(op)) operands.push_back(s.streams.at(p));
+void Mapping::exit(State& s, const Op& t) {
+  Block& to = *t.successor(0);
+  std::vector<std::pair<Type, std::int64_t>> wanted = {{type_i1, 0}};
+  for (const auto& arg : to.args()) wanted.emplace_back(element_of(arg.get()), 0);
+  for (const Value* v : blocks_.of(to).live) wanted.emplace_back(element_of(v), 0);
+  const Bundle made = constants(s.thread, wanted);
+  Bundle bundle(made.begin() + 1, made.end());
+  add_voids(s, to, bundle);
+  bundle = filtered(made[0], true, bundle);
+  for (std::int64_t i = 0; i < t.int_attr("loops"); ++i) bundle = lowered(ops::flow_strip, bundle);
+  arrive(to, std::move(bundle));
+}
 
-    AttrMap attrs;
-    if (ordered != 0) attrs.emplace("ordered", ordered);
-    if (op.flag("predicated")) attrs.emplace("predicated", true);
-    const OpInfo* info = nullptr;
-    const bool on_chip = m->type().kind == Kind::sram;
-    if (bulk) {
-      info = op.is(mem_bulk_load) ? &flow_bulk_load : &flow_bulk_store;
-    } else if (op.is(mem_sram_free)) {
-      info = &flow_free;
-    } else if (op.has_attr("op")) {
-      const bool cas = op.str_attr("op") == "cas";
-      info = on_chip ? (cas ? &flow_sram_cas : &flow_sram_atomic)
-                     : (cas ? &flow_dram_cas : &flow_dram_atomic);
-      if (!cas) attrs.emplace("op", *op.attr("op"));
-    } else if (op.num_results() != 0) {
-      info = on_chip ? &flow_sram_load : &flow_dram_load;
-    } else {
-      info = on_chip ? &flow_sram_store : &flow_dram_store;
-    }
-    std::vector<Type> types;
-    if (op.num_results() != 0) types.push_back(stream_of(op.result()->type(), s.depth));
-    types.push_back(stream_of(type_void, s.depth));
-    Op* made = node(*info, std::span<Value* const>(operands), std::move(types), std::move(attrs));
-    if (op.num_results() != 0) define(s, op.result(), made->result(0));
-    for (const unsigned c : classes) {
-      if (op.is(mem_sram_free) && !op.flag("predicated"))
-        s.voids.erase(c);
-      else
-        s.voids[c] = made->result(made->num_results() - 1);
-    }
-    if (join) {
-      s.thread = made->result(made->num_results() - 1);
-      for (auto& [c, last] : s.voids) last = s.thread;
-    }
+void Mapping::enter(State& s, const Op& t) {
+  Block& body = *t.successor(0);
+  Block& after = *t.successor(1);
+  const Type index = t.operand(0)->type();
+  Op* counter =
+      node(ops::flow_counter,
+           {s.streams.at(t.operand(0)), s.streams.at(t.operand(1)), s.streams.at(t.operand(2))},
+           {stream_of(index, s.depth + 1)});
+  for (const Value* v : blocks_.broadcast_at(t)) entered_[&t][v] = s.streams.at(v);
+  // The children wait for what the parent did, and then the parent for them; classes that they
+  // do not touch pass by, like its live values.
+  State inside = s;
+  std::erase_if(inside.voids, [&](const auto& v) { return !blocks_.touches(t, v.first); });
+  Bundle bundle = {counter->result()};
+  const Bundle down = broadcast(bundle_for(inside, body, {}), counter->result());
+  bundle.insert(bundle.end(), down.begin(), down.end());
+  Arriving& behind = arriving_[&after];
+  for (const Value* v : blocks_.of(after).live) behind.by_foreach.push_back(s.streams.at(v));
+  for (const auto& [c, v] : s.voids)
+    if (!blocks_.touches(t, c)) behind.voids_by_foreach[c] = v;
+  arrive(body, std::move(bundle));
+}
+
+void Mapping::reduce(State& s, const Op& t) {
+  const Op& enter = *blocks_.of(*t.block()).enter;
+  Block& after = *enter.successor(1);
+  Bundle bundle;
+  const Attr::Array& operators = *t.attr("reduce")->as_array();
+  for (unsigned i = 0; i < t.num_operands(); ++i)
+    bundle.push_back(node(ops::flow_reduce, {s.streams.at(t.operand(i))},
+                          {stream_of(t.operand(i)->type(), s.depth - 1)}, {{"op", operators[i]}})
+                         ->result());
+  Arriving& behind = arriving_[&after];
+  bundle.insert(bundle.end(), behind.by_foreach.begin(), behind.by_foreach.end());
+  const auto reduced = [&](Value* v) {
+    return node(ops::flow_reduce, {v}, {stream_of(type_void, s.depth - 1)}, {{"op", "void"}})
+        ->result();
+  };
+  State parent;
+  parent.depth = s.depth - 1;
+  parent.voids = behind.voids_by_foreach;
+  Bundle done = {s.thread};
+  for (const auto& [c, last] : s.voids) {
+    if (carries(after, c))
+      parent.voids[c] = reduced(last);
+    else
+      done.push_back(last);
   }
+  parent.thread = reduced(joined(s, done));
+  add_voids(parent, after, bundle);
+  arrive(after, std::move(bundle));
+}
 
-  /// What comes next waits for all that the thread did.
-  void merge_voids(State& s) {
-    Bundle all = {s.thread};
-    for (const auto& [c, last] : s.voids) all.push_back(last);
-    s.thread = joined(s, all);
-    for (auto& [c, last] : s.voids) last = s.thread;
+void Mapping::fork(State& s, const Op& t) {
+  Block& to = *t.successor(0);
+  const Type index = t.operand(0)->type();
+  const Bundle range = constants(s.thread, {{index, 0}, {index, 1}});
+  Op* counter = node(ops::flow_counter, {range[0], s.streams.at(t.operand(0)), range[1]},
+                     {stream_of(index, s.depth + 1)}, {{"fork", true}});
+  const Bundle copies = broadcast(bundle_for(s, to, t.successor_args(0)), counter->result());
+  // The index is the block's first argument, the others follow.
+  Bundle bundle = {counter->result()};
+  bundle.insert(bundle.end(), copies.begin(), copies.end());
+  arrive(to, lowered(ops::flow_flatten, bundle));
+}
+
+void Mapping::finish() {
+  for (Op *op = module_.body().first(), *next; op; op = next) {
+    next = op->next();
+    if (op->is(ops::thread_func)) op->erase();
   }
+}
 
-  // --- terminators ---
-
-  void end(State& s, const Op& t) {
-    using namespace ops;
-    link_ = t.attr("link");
-    if (t.is(cfg_loop_br) && link_) arriving_[t.successor(0)].link = link_;
-    if (t.is(cfg_br)) {
-      arrive(*t.successor(0), bundle_for(s, *t.successor(0), t.successor_args(0)));
-    } else if (t.is(cfg_loop_br)) {
-      const Bundle bundle = bundle_for(s, *t.successor(0), t.successor_args(0));
-      if (t.flag("back"))
-        arrive_back(*t.successor(0), bundle);
-      else
-        arrive(*t.successor(0), bundle);
-    } else if (t.is(cfg_cond_br)) {
-      for (unsigned i = 0; i < 2; ++i) {
-        Block& to = *t.successor(i);
-        arrive(to, filtered(s.streams.at(t.operand(0)), i == 0,
-                            bundle_for(s, to, t.successor_args(i))));
-      }
-    } else if (t.is(cfg_loop_exit)) {
-      Bundle bundle = bundle_for(s, *t.successor(0), t.successor_args(0));
-      for (std::int64_t i = 0; i < t.int_attr("loops"); ++i) bundle = lowered(flow_strip, bundle);
-      arrive(*t.successor(0), std::move(bundle));
-    } else if (t.is(cfg_exit)) {
-      exit(s, t);
-    } else if (t.is(cfg_foreach_enter)) {
-      enter(s, t);
-    } else if (t.is(cfg_reduce)) {
-      reduce(s, t);
-    } else if (t.is(cfg_fork)) {
-      fork(s, t);
-    } else if (t.is(thread_return)) {
-      merge_voids(s);
-      node(flow_sink, {s.thread}, {});
-    }
-  }
-
-  /// Only barriers pass, behind the thread's last voids; the values are of the right types only.
-  void exit(State& s, const Op& t) {
-    Block& to = *t.successor(0);
-    std::vector<std::pair<Type, std::int64_t>> wanted = {{type_i1, 0}};
-    for (const auto& arg : to.args()) wanted.emplace_back(element_of(arg.get()), 0);
-    for (const Value* v : blocks_.of(to).live) wanted.emplace_back(element_of(v), 0);
-    const Bundle made = constants(s.thread, wanted);
-    Bundle bundle(made.begin() + 1, made.end());
-    add_voids(s, to, bundle);
-    bundle = filtered(made[0], true, bundle);
-    for (std::int64_t i = 0; i < t.int_attr("loops"); ++i)
-      bundle = lowered(ops::flow_strip, bundle);
-    arrive(to, std::move(bundle));
-  }
-
-  void enter(State& s, const Op& t) {
-    Block& body = *t.successor(0);
-    Block& after = *t.successor(1);
-    const Type index = t.operand(0)->type();
-    Op* counter =
-        node(ops::flow_counter,
-             {s.streams.at(t.operand(0)), s.streams.at(t.operand(1)), s.streams.at(t.operand(2))},
-             {stream_of(index, s.depth + 1)});
-    for (const Value* v : blocks_.broadcast_at(t)) entered_[&t][v] = s.streams.at(v);
-    // The children wait for what the parent did, and then the parent for them; classes that they
-    // do not touch pass by, like its live values.
-    State inside = s;
-    std::erase_if(inside.voids, [&](const auto& v) { return !blocks_.touches(t, v.first); });
-    Bundle bundle = {counter->result()};
-    const Bundle down = broadcast(bundle_for(inside, body, {}), counter->result());
-    bundle.insert(bundle.end(), down.begin(), down.end());
-    Arriving& behind = arriving_[&after];
-    for (const Value* v : blocks_.of(after).live) behind.by_foreach.push_back(s.streams.at(v));
-    for (const auto& [c, v] : s.voids)
-      if (!blocks_.touches(t, c)) behind.voids_by_foreach[c] = v;
-    arrive(body, std::move(bundle));
-  }
-
-  void reduce(State& s, const Op& t) {
-    const Op& enter = *blocks_.of(*t.block()).enter;
-    Block& after = *enter.successor(1);
-    Bundle bundle;
-    const Attr::Array& operators = *t.attr("reduce")->as_array();
-    for (unsigned i = 0; i < t.num_operands(); ++i)
-      bundle.push_back(node(ops::flow_reduce, {s.streams.at(t.operand(i))},
-                            {stream_of(t.operand(i)->type(), s.depth - 1)}, {{"op", operators[i]}})
-                           ->result());
-    Arriving& behind = arriving_[&after];
-    bundle.insert(bundle.end(), behind.by_foreach.begin(), behind.by_foreach.end());
-    const auto reduced = [&](Value* v) {
-      return node(ops::flow_reduce, {v}, {stream_of(type_void, s.depth - 1)}, {{"op", "void"}})
-          ->result();
-    };
-    State parent;
-    parent.depth = s.depth - 1;
-    parent.voids = behind.voids_by_foreach;
-    Bundle done = {s.thread};
-    for (const auto& [c, last] : s.voids) {
-      if (carries(after, c))
-        parent.voids[c] = reduced(last);
-      else
-        done.push_back(last);
-    }
-    parent.thread = reduced(joined(s, done));
-    add_voids(parent, after, bundle);
-    arrive(after, std::move(bundle));
-  }
-
-  void fork(State& s, const Op& t) {
-    Block& to = *t.successor(0);
-    const Type index = t.operand(0)->type();
-    const Bundle range = constants(s.thread, {{index, 0}, {index, 1}});
-    Op* counter = node(ops::flow_counter, {range[0], s.streams.at(t.operand(0)), range[1]},
-                       {stream_of(index, s.depth + 1)}, {{"fork", true}});
-    const Bundle copies = broadcast(bundle_for(s, to, t.successor_args(0)), counter->result());
-    // The index is the block's first argument, the others follow.
-    Bundle bundle = {counter->result()};
-    bundle.insert(bundle.end(), copies.begin(), copies.end());
-    arrive(to, lowered(ops::flow_flatten, bundle));
-  }
-
-  void finish() {
-    for (Op *op = module_.body().first(), *next; op; op = next) {
-      next = op->next();
-      if (op->is(ops::thread_func)) op->erase();
-    }
-  }
-
-  Module& module_;
-  Op& func_;
-  Blocks blocks_;
-  PassContext& context_;
-  Block* graph_ = nullptr;
-  std::map<const Block*, Arriving> arriving_;
-  std::map<const Op*, Value*> srams_;
-  /// What a foreach broadcasts: values of its thread, as streams there.
-  std::map<const Op*, std::map<const Value*, Value*>> entered_;
-  std::vector<Block*> ready_;
-};
+namespace {
 
 PassResult run(Module& module, PassContext& context) {
   Op* main = module.find_func("main");
