@@ -244,7 +244,7 @@ def absent_parts(s):
     for cxx in ("/no/such/c++", "false", "no-such-compiler"):
         done = s.run(["run", "p.rvt", "-p", "openmp", "--data", "d"], env=dict(os.environ, CXX=cxx, REVET_CACHE_DIR=str(s.folder)))
         s.check(f"CXX={cxx}", done.returncode == 2 and cxx.encode() in done.stderr and b"openmp" in done.stderr, done.stderr)
-    for name in ("cuda", "vrda", "nothing-like-it"):
+    for name in ("cuda", "plasticine", "nothing-like-it"):
         s.case(f"pipeline {name}", ["compile", "p.rvt", "-p", name], 2, [f"'{name}'", "interp", "openmp"])
     s.case("a form of output that no backend makes", ["compile", "p.rvt", "-p", "openmp", "--emit", "config"], 2, ["rir", "source"])
 
