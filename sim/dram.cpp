@@ -190,12 +190,10 @@ bool DramChannel::refresh() {
   const unsigned first = pc * groups * banks_in_group;
   const unsigned last = first + groups * banks_in_group;
   bool open = false;
-  Clock ready = long_ago;
   for (unsigned i = first; i < last; ++i) {
     const Bank& b = banks_[i];
     if (b.owners != 0) return true;
     open |= b.open;
-    ready = std::max(ready, b.open ? b.may_precharge : b.may_activate);
   }
   if (open) {
     // All banks at once.
@@ -209,9 +207,7 @@ bool DramChannel::refresh() {
     return true;
   }
   for (unsigned i = first; i < last; ++i)
-    if (now_ < banks_[i].may_activate - static_cast<Clock>(t_.rc - t_.ras - t_.rp) &&
-        now_ < banks_[i].may_activate)
-      return true;
+    if (now_ < banks_[i].may_activate) return true;
   ++counts_.refreshes;
   for (unsigned i = first; i < last; ++i) banks_[i].may_activate = now_ + t_.rfc;
   refreshes_.pop_front();

@@ -53,10 +53,7 @@ install() {
 }
 
 programs() {
-  if [ ! -x "$build/bin/revet" ]; then
-    [ -f "$build/build.ninja" ] || cmake -S "$root" -B "$build" -G Ninja -DREVET_TESTS=OFF >/dev/null
-    cmake --build "$build"
-  fi
+  source "$root/tools/build-revet.sh"
   python3 "$root/tests/fuzz/programs.py" --revet "$build/bin/revet" --seeds "$first:" \
     --minutes "$(awk "BEGIN { print $seconds / 60 }")" --jobs "$jobs" --keep "$build/fuzz/programs"
 }

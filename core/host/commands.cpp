@@ -160,6 +160,17 @@ po::variables_map parse_options(const Command& command, const std::vector<std::s
   return values;
 }
 
+std::map<std::string, std::string> arguments_of(const std::vector<std::string>& items) {
+  std::map<std::string, std::string> out;
+  for (const std::string& item : items) {
+    const std::size_t eq = item.find('=');
+    if (eq == std::string::npos)
+      throw Error(Exit::usage, fmt::format("--arg {}: expected NAME=VALUE", item));
+    out[item.substr(0, eq)] = item.substr(eq + 1);
+  }
+  return out;
+}
+
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
   for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
     text.replace(at, from.size(), to);

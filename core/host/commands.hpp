@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,9 @@ po::variables_map parse_options(const Command& command, const std::vector<std::s
 po::positional_options_description one_input();
 /// The input file; throws Error (exit 2) where it is missing.
 std::string required_input(const Command& command, const po::variables_map& values);
+
+/// The NAME=VALUE items of --arg.
+std::map<std::string, std::string> arguments_of(const std::vector<std::string>& items);
 
 /// Puts `to` in place of every `from`.
 void replace_all(std::string& text, const std::string& from, const std::string& to);

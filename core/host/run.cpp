@@ -173,13 +173,7 @@ void run_command(const Command& command, const std::vector<std::string>& words) 
   if (a.reps < 1 || a.reps > 1000000)
     throw Error(Exit::usage, "--reps is a number from 1 to 1000000");
   const std::optional<Tolerance> tolerance = parse_tolerance(a.tolerance);
-  std::map<std::string, std::string> arguments;
-  for (const std::string& item : a.args) {
-    const std::size_t eq = item.find('=');
-    if (eq == std::string::npos)
-      throw Error(Exit::usage, fmt::format("--arg {}: expected NAME=VALUE", item));
-    arguments[item.substr(0, eq)] = item.substr(eq + 1);
-  }
+  const std::map<std::string, std::string> arguments = arguments_of(a.args);
   for (const auto& [name, value] : flags)
     common.overrides.set.push_back(fmt::format("backend.{}={}", name, value));
 

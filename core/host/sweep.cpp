@@ -194,14 +194,8 @@ class Sweep {
       : a_(std::move(a)),
         common_(std::move(common)),
         input_(std::move(input)),
-        axes_(std::move(axes)) {
-    for (const std::string& item : a_.args) {
-      const std::size_t eq = item.find('=');
-      if (eq == std::string::npos)
-        throw Error(Exit::usage, fmt::format("--arg {}: expected NAME=VALUE", item));
-      arguments_[item.substr(0, eq)] = item.substr(eq + 1);
-    }
-  }
+        axes_(std::move(axes)),
+        arguments_(arguments_of(a_.args)) {}
 
   Row run(const Point& point) {
     Row row;
@@ -281,7 +275,7 @@ class Sweep {
   const Common common_;
   const std::string input_;
   const std::vector<Axis> axes_;
-  std::map<std::string, std::string> arguments_;
+  const std::map<std::string, std::string> arguments_;
   Contents first_;
 };
 

@@ -22,8 +22,6 @@
 /// Why here: between `structure-to-cfg` and the passes that fit the graph to a machine.
 ///
 /// Does not handle: plugin ops on memory (they are expanded before).
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "mapping.hpp"
@@ -48,8 +46,7 @@ void Mapping::run() {
   attrs.emplace("types", Attr(std::move(types)));
   Op* graph =
       module_.body().insert(Op::create(ops::flow_graph, func_.loc(), {}, {}, std::move(attrs), 1));
-  graph_ = &graph->region().add_block();
-  b_ = Builder(*graph_);
+  b_ = Builder(graph->region().add_block());
   b_.set_loc(func_.loc());
   start();
   // Every block is complete when its last forward edge has arrived.

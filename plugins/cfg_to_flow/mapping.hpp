@@ -82,7 +82,6 @@ class Mapping : Nodes {
   Op& func_;
   Blocks blocks_;
   PassContext& context_;
-  Block* graph_ = nullptr;
   std::map<const Block*, Arriving> arriving_;
   std::map<const Op*, Value*> srams_;
   /// What a foreach broadcasts: values of its thread, as streams there.

@@ -142,6 +142,22 @@ void Edges::erase_unreachable() {
   }
 }
 
+const Attr* constant_of(const Value& v) {
+  return v.def() && v.def()->is(ops::arith_constant) ? v.def()->attr("value") : nullptr;
+}
+
+bool is_true(const Attr& condition) {
+  if (const bool* b = condition.as_bool()) return *b;
+  return condition.as_int() && *condition.as_int() != 0;
+}
+
+AttrMap region_mark(const Op& terminator) {
+  const Attr* const mark = terminator.attr("replicate");
+  return mark ? AttrMap{{"replicate", *mark}} : AttrMap{};
+}
+
+bool same_regions(const Op& a, const Op& b) { return region_mark(a) == region_mark(b); }
+
 std::unique_ptr<Op> terminator_like(const Op& op,
                                     std::span<const std::pair<Block*, std::vector<Value*>>> to) {
   auto made = Op::create(op.info(), op.loc(), op.own_operands(), {}, op.attrs());

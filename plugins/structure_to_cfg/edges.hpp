@@ -62,6 +62,15 @@ class Edges {
   std::map<const Block*, std::size_t> numbers_;
 };
 
+/// The value of an arith.constant; null for another value.
+const Attr* constant_of(const Value& v);
+/// The truth of a constant condition.
+bool is_true(const Attr& condition);
+/// The mark of the replicate regions around a block, for a terminator like this one.
+AttrMap region_mark(const Op& terminator);
+/// True if both end blocks of the same replicate regions.
+bool same_regions(const Op& a, const Op& b);
+
 /// A copy of a terminator with other arguments for its successors, and other targets.
 std::unique_ptr<Op> terminator_like(const Op& op,
                                     std::span<const std::pair<Block*, std::vector<Value*>>> to);

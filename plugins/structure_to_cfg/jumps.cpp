@@ -31,9 +31,7 @@ struct Computation {
 
 const Attr* constant_of(const Known& known) {
   if (known.computed) return nullptr;
-  if (!known.value) return &known.constant;
-  const Op* def = known.value->def();
-  return def && def->is(ops::arith_constant) ? def->attr("value") : nullptr;
+  return known.value ? constant_of(*known.value) : &known.constant;
 }
 
 /// The walk from the end of one block through blocks that do nothing but compute.
@@ -49,7 +47,7 @@ class Path {
     bool decided = false;  // a branch was taken
     bool inside = false;   // of a loop whose back edge was passed, and so must be left
     for (unsigned step = 0; step < most_steps; ++step) {
-      if (!same_region(*at) || !evaluate(*at)) break;
+      if (!same_regions(from_, *at->last()) || !evaluate(*at)) break;
       Op& t = *at->last();
       unsigned next = 0;
       if (t.is(ops::cfg_cond_br)) {
@@ -70,7 +68,7 @@ class Path {
       at = t.successor(next);
       if (std::find(passed_.begin(), passed_.end(), at) != passed_.end()) break;  // no way out
       enter(t, next);
-      if (decided && !inside && same_region(*at)) remember(*at);
+      if (decided && !inside && same_regions(from_, *at->last())) remember(*at);
     }
     return to_ != nullptr;
   }
@@ -108,17 +106,6 @@ class Path {
 
  private:
   static constexpr unsigned most_steps = 64;
-
-  static bool is_true(const Attr& value) {
-    if (const bool* b = value.as_bool()) return *b;
-    return value.as_int() && *value.as_int() != 0;
-  }
-
-  bool same_region(const Block& block) const {
-    const Attr* a = from_.attr("replicate");
-    const Attr* b = block.last()->attr("replicate");
-    return a && b ? *a == *b : a == b;
-  }
 
   void enter(const Op& terminator, unsigned successor) {
     const Block& block = *terminator.successor(successor);
@@ -235,9 +222,7 @@ void pair_up(Edges& edges, Block& block) {
     Block& meet = edges.add_block();
     std::vector<Value*> args;
     for (const auto& arg : block.args()) args.push_back(meet.add_arg(arg->type(), arg->name()));
-    AttrMap attrs;
-    if (const Attr* a = block.last()->attr("replicate")) attrs.emplace("replicate", *a);
-    auto go = Op::create(ops::cfg_br, block.last()->loc(), {}, {}, std::move(attrs));
+    auto go = Op::create(ops::cfg_br, block.last()->loc(), {}, {}, region_mark(*block.last()));
     go->add_successor(&block, args);
     for (unsigned i = 0; i < 2; ++i) edges.redirect(edges.into(block).back(), meet);
     edges.finish(meet, std::move(go));
@@ -265,8 +250,7 @@ std::int64_t thread_jumps(Region& region, Edges& edges) {
     const Edge edge{&old, 0};
     if (!path.find() || !edges.may_drop({&edge, 1}) || !takes_values_only(edges, path.to()))
       continue;
-    AttrMap attrs;
-    if (const Attr* a = old.attr("replicate")) attrs.emplace("replicate", *a);
+    AttrMap attrs = region_mark(old);
     if (path.loops() != 0) attrs.emplace("loops", path.loops());
     auto go = Op::create(path.loops() == 0 ? ops::cfg_br : ops::cfg_loop_exit, old.loc(), {}, {},
                          std::move(attrs));

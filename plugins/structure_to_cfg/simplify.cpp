@@ -6,14 +6,10 @@
 namespace revet {
 namespace {
 
-const Attr* constant_of(const Value* v) {
-  return v->def() && v->def()->is(ops::arith_constant) ? v->def()->attr("value") : nullptr;
-}
-
 bool are_equal(const Value* a, const Value* b) {
   if (a == b) return true;
-  const Attr* const x = constant_of(a);
-  const Attr* const y = constant_of(b);
+  const Attr* const x = constant_of(*a);
+  const Attr* const y = constant_of(*b);
   return x && y && a->type() == b->type() && *x == *y;
 }
 
@@ -21,18 +17,15 @@ bool are_equal(const Value* a, const Value* b) {
 bool fold_branch(Edges& edges, Block& block) {
   Op& t = *block.last();
   if (!t.is(ops::cfg_cond_br)) return false;
-  const Attr* const condition = constant_of(t.operand(0));
+  const Attr* const condition = constant_of(*t.operand(0));
   const auto first = arguments({&t, 0});
   const auto second = arguments({&t, 1});
   const bool same = t.successor(0) == t.successor(1) && first == second;
   if (!condition && !same) return false;
-  const bool taken =
-      !condition || (condition->as_bool() ? *condition->as_bool() : *condition->as_int() != 0);
+  const bool taken = !condition || is_true(*condition);
   const Edge dropped{&t, taken ? 1u : 0u};
   if (!edges.may_drop({&dropped, 1})) return false;
-  AttrMap attrs;
-  if (const Attr* a = t.attr("replicate")) attrs.emplace("replicate", *a);
-  auto go = Op::create(ops::cfg_br, t.loc(), {}, {}, std::move(attrs));
+  auto go = Op::create(ops::cfg_br, t.loc(), {}, {}, region_mark(t));
   go->add_successor(t.successor(taken ? 0 : 1), taken ? first : second);
   edges.replace(t, std::move(go));
   return true;
@@ -51,7 +44,7 @@ bool fold_argument(Edges& edges, Block& block, unsigned index) {
     same = v;
   }
   if (!same) return false;
-  if (constant_of(same)) {
+  if (constant_of(*same)) {
     Cloning none;
     same = block.insert(clone_op(*same->def(), none), block.first())->result();
   }
@@ -66,9 +59,7 @@ bool follows_alone(const Edges& edges, const Block& block) {
   if (!t.is(ops::cfg_br) || edges.into(*t.successor(0)).size() != 1 ||
       t.successor(0)->last()->is(ops::thread_return))
     return false;
-  const Attr* const a = t.attr("replicate");
-  const Attr* const b = t.successor(0)->last()->attr("replicate");
-  return a && b ? *a == *b : a == b;
+  return same_regions(t, *t.successor(0)->last());
 }
 
 /// Mark and sweep: an argument is live if an op that does something needs it, or a live argument.
