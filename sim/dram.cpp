@@ -142,8 +142,8 @@ void DramChannel::issue_column(Request r, std::vector<std::uint64_t>& done) {
 }
 
 bool DramChannel::may_activate(unsigned bank) const {
-  // An ACT counts from its second clock.
-  const Clock at = now_ + 1;
+  // An ACT counts from its last clock on the bus.
+  const Clock at = now_ + t_.act - 1;
   const PseudoChannel& p = pcs_[pseudo_channel(bank)];
   const unsigned rrd = group(bank) == p.last_activate_group ? t_.rrd_l : t_.rrd_s;
   return at >= banks_[bank].may_activate && at >= p.last_activate + rrd &&
@@ -152,7 +152,7 @@ bool DramChannel::may_activate(unsigned bank) const {
 
 void DramChannel::activate(unsigned bank, std::uint32_t row) {
   ++counts_.activates;
-  const Clock at = now_ + 1;
+  const Clock at = now_ + t_.act - 1;
   Bank& b = banks_[bank];
   PseudoChannel& p = pcs_[pseudo_channel(bank)];
   b.open = true;
@@ -164,7 +164,7 @@ void DramChannel::activate(unsigned bank, std::uint32_t row) {
   p.last_activate_group = group(bank);
   p.activates[p.next] = at;
   p.next = (p.next + 1) % 4;
-  row_bus_free_ = now_ + 2;
+  row_bus_free_ = now_ + t_.act;
 }
 
 void DramChannel::precharge(unsigned bank) {

@@ -1,6 +1,6 @@
 /// Off-chip memory: one HBM2 channel, its controller and two pseudo-channels, clock by clock.
 ///
-/// The protocol is that of the interface: an ACT takes two clocks of the row bus, every other
+/// The protocol is that of the interface: an ACT takes two clocks of the row bus (more in other presets), every other
 /// command one; one column and one row command in a clock, shared by the pseudo-channels; banks,
 /// bank groups and pseudo-channels each have their distances. The controller is first-ready,
 /// first-come first-served with an open page: the column slot goes to the oldest request whose own
@@ -16,29 +16,9 @@
 #include <deque>
 #include <vector>
 
+#include "revet/machine.hpp"
+
 namespace revet::sim {
-
-/// Distances between commands, in memory clocks.
-struct DramTiming {
-  double clock_ns = 1.143;
-  unsigned cl = 13, cwl = 5;            ///< RD to first data, WR to first data
-  unsigned burst = 2;                   ///< clocks of data of one access: 32 bytes
-  unsigned rcd_rd = 13, rcd_wr = 11;    ///< ACT to RD, WR
-  unsigned rp = 13, ras = 30, rc = 43;  ///< PRE to ACT, ACT to PRE, ACT to ACT of a bank
-  unsigned ccd_s = 2, ccd_l = 4;        ///< column commands: other, same bank group
-  unsigned rrd_s = 4, rrd_l = 4;        ///< ACTs: other, same bank group
-  unsigned faw = 14;                    ///< window of four ACTs
-  unsigned wtr_s = 6, wtr_l = 7;        ///< end of write data to RD
-  unsigned rtw = 12;                    ///< RD to WR
-  unsigned wr = 14, rtp = 5;            ///< end of write data, RD to PRE
-  unsigned rfc = 140, refi = 3413;      ///< length and distance of refreshes; refi 0: none
-};
-
-/// Fields of an address, from the lowest bit up, above the 32 bytes of an access.
-struct DramMapping {
-  enum Field : std::uint8_t { column, channel, pseudo_channel, bank_group, bank, row };
-  std::vector<std::pair<Field, unsigned>> fields;  ///< and their bits
-};
 
 struct DramPlace {
   std::uint32_t channel = 0;
