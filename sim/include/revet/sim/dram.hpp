@@ -20,6 +20,9 @@
 
 namespace revet::sim {
 
+using revet::DramMapping;
+using revet::DramTiming;
+
 struct DramPlace {
   std::uint32_t channel = 0;
   std::uint32_t pseudo_channel = 0, bank_group = 0, bank = 0, row = 0, column = 0;
