@@ -6,6 +6,7 @@
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <deque>
 #include <fstream>
 #include <map>
 #include <sstream>

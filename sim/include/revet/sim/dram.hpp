@@ -1,19 +1,22 @@
-/// Off-chip memory: one HBM2 channel, its controller and two pseudo-channels, clock by clock.
+/// Off-chip memory: one HBM2 channel, its controller and two pseudo-channels, exact to the clock.
 ///
-/// The protocol is that of the interface: an ACT takes two clocks of the row bus (more in other presets), every other
-/// command one; one column and one row command in a clock, shared by the pseudo-channels; banks,
-/// bank groups and pseudo-channels each have their distances. The controller is first-ready,
-/// first-come first-served with an open page: the column slot goes to the oldest request whose own
-/// row was opened, else to the oldest row hit; the row slot to a refresh, else to the oldest
-/// request that needs a row, but a row that an older hit still waits for is not closed. Reads go
-/// first; writes are drained when their queue is nearly full, or no read waits.
+/// The protocol is that of the interface: an ACT takes two clocks of the row bus (more in other
+/// presets), every other command one; one column and one row command in a clock, shared by the
+/// pseudo-channels; banks, bank groups and pseudo-channels each have their distances. The
+/// controller is first-ready, first-come first-served with an open page: the column slot goes to
+/// the oldest request whose own row was opened, else to the oldest row hit; the row slot to a
+/// refresh, else to the oldest request that needs a row, but a row that an older hit still waits
+/// for is not closed. Reads go first; writes are drained when their queue is nearly full, or no
+/// read waits.
 ///
-/// Validated against measurements of a public simulator (sim/tests/test_dram.cpp).
+/// Validated against measurements of a public simulator (sim/tests/test_dram.cpp). Clocks at which
+/// nothing can happen are not visited; a model that visits all, sim/tests/naive_dram.hpp, gives the
+/// same completions and counts.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <deque>
+#include <utility>
 #include <vector>
 
 #include "revet/machine.hpp"
@@ -31,82 +34,147 @@ DramPlace place_of(const DramMapping& mapping, std::uint64_t address);
 
 struct DramCounts {
   std::uint64_t reads = 0, writes = 0, activates = 0, precharges = 0, refreshes = 0;
-  std::uint64_t row_hits = 0;        ///< requests whose row was open at their first command
-  std::uint64_t forwarded = 0;       ///< reads answered from a write that waited
-  std::uint64_t pending_clocks = 0;  ///< with a request in the controller
+  std::uint64_t row_hits = 0;   ///< requests whose row was open at their first command
+  std::uint64_t forwarded = 0;  ///< reads answered from a write that waited
+
+  // Each clock is one of these.
+  std::uint64_t idle_clocks = 0;        ///< no request waits for a command
+  std::uint64_t column_clocks = 0;      ///< a column command issues
+  std::uint64_t refresh_clocks = 0;     ///< requests wait for a refresh
+  std::uint64_t activation_clocks = 0;  ///< the oldest request that has no row of its own and that
+                                        ///< the present mode serves has its ACT or PRE held back by
+                                        ///< the row bus, tRRD, tFAW or tRC, and by nothing else
+  std::uint64_t waiting_clocks = 0;     ///< any other wait
+
+  bool operator==(const DramCounts&) const = default;
 };
 
 class DramChannel {
  public:
   static constexpr unsigned banks_in_group = 4, groups = 4, pseudo_channels = 2;
+  static constexpr unsigned banks = pseudo_channels * groups * banks_in_group;
 
   explicit DramChannel(const DramTiming& timing, unsigned read_queue = 32,
                        unsigned write_queue = 32);
 
-  /// Takes a request at this clock, before its tick; false where its queue is full. `id` is given
-  /// back when it is done.
+  /// Takes a request at this clock, before the tick to the next; false where its queue is full.
+  /// `id` is given back when it is done. What is accepted at a clock issues its first command at
+  /// the next.
   bool offer(std::uint64_t id, const DramPlace& place, bool write);
-  /// One clock. Ids of requests that are done in it are appended to `done`: a read when its last
-  /// data is there, a write when its command issues.
-  void tick(std::vector<std::uint64_t>& done);
+  /// Entries that are free in the queue.
+  unsigned room(bool write) const { return queues_[write].limit - queues_[write].size; }
+  /// True if a read is answered from a write that waits, which needs no entry.
+  bool forwards(const DramPlace& place) const;
 
-  std::uint64_t now() const { return now_; }
-  bool idle() const;
-  const DramCounts& counts() const { return counts_; }
+  /// One clock. Ids of requests that are done in it are appended to `done`: a write when its
+  /// command issues, a read when its last data is there.
+  void tick(std::vector<std::uint64_t>& done) { advance(now() + 1, done); }
+  /// All clocks up to this one.
+  void advance(std::uint64_t clock, std::vector<std::uint64_t>& done);
+
+  std::uint64_t now() const { return static_cast<std::uint64_t>(now_); }
+  /// The first clock after now at which anything can happen if nothing is offered. Refreshes
+  /// count.
+  std::uint64_t wake() const { return static_cast<std::uint64_t>(wake_); }
+  /// No request waits and no data is on its way.
+  bool idle() const { return waiting_ == 0 && returning_ == 0 && forwarded_.empty(); }
+  /// Of the clocks up to now.
+  DramCounts counts() const;
 
  private:
   using Clock = std::int64_t;
+  using Slot = std::uint32_t;
+  static constexpr Slot none = 0xFFFFFFFF;
+  static constexpr Clock never = INT64_MAX / 2;
 
   struct Request {
-    std::uint64_t id;
-    std::uint64_t age;  ///< order of arrival
-    unsigned bank;      ///< of all banks of the channel
-    std::uint32_t row;
-    std::uint32_t column;
-    bool write;
-    bool started = false;  ///< its first command was issued
+    std::uint64_t id = 0;
+    std::uint64_t age = 0;  ///< order of arrival
+    std::uint32_t row = 0, column = 0;
+    std::uint8_t bank = 0;  ///< of all banks of the channel
+    bool write = false;
+    bool started = false;               ///< its first command was issued
+    Slot next = none, previous = none;  ///< in its queue, by age
+    Slot younger = none, older = none;  ///< of its bank in its queue
   };
-  struct Bank {
-    bool open = false;
-    std::uint32_t row = 0;
-    unsigned owners = 0;  ///< requests whose ACT was issued and whose column command was not
-    Clock activated, may_activate, may_precharge;
+  /// The requests of one kind that have no row of their own. Masks have a bit for each bank.
+  struct Queue {
+    unsigned limit = 0, size = 0;
+    Slot head = none, tail = none;
+    std::uint32_t hits = 0, misses = 0;
+    std::uint32_t held = 0;  ///< a hit is older than every miss
+    /// Of each bank: its requests, the oldest that finds its row open and the oldest that does not.
+    std::array<Slot, banks> first, last, hit, miss;
+    std::array<std::uint64_t, banks> hit_age, miss_age;
   };
   struct PseudoChannel {
     std::array<Clock, 4> activates;  ///< the last four, a ring
     unsigned next = 0;
-    Clock last_activate;
-    unsigned last_activate_group = 0;
-    Clock last_read, last_write;
-    unsigned last_read_group = 0, last_write_group = 0;
+    Clock refreshed;  ///< end of the refresh
+  };
+  /// The least clocks of commands to the banks of a group, by the bus and the pseudo-channel.
+  struct Group {
+    Clock activate, read, write;
+    Clock read_after_read, read_after_write, write_after_read, write_after_write;
   };
 
-  static unsigned pseudo_channel(unsigned bank) { return bank / (groups * banks_in_group); }
-  static unsigned group(unsigned bank) { return bank / banks_in_group % groups; }
-  bool may_column(const Request& r) const;
-  bool may_activate(unsigned bank) const;
-  void column_slot(std::vector<std::uint64_t>& done);
-  void row_slot();
-  bool refresh();
-  bool hit_waits(const Request& older_than) const;
-  void issue_column(Request r, std::vector<std::uint64_t>& done);
-  void activate(unsigned bank, std::uint32_t row);
-  void precharge(unsigned bank);
-  void choose_mode();
+  static unsigned group_of(unsigned bank) { return bank / banks_in_group; }
+  static unsigned pseudo_channel_of(unsigned bank) { return bank / (groups * banks_in_group); }
+  static std::uint32_t bit(unsigned bank) { return std::uint32_t{1} << bank; }
+  bool is_open(unsigned bank) const { return (open_ & bit(bank)) != 0; }
+  unsigned bank_of(const DramPlace& place) const {
+    return (place.pseudo_channel * groups + place.bank_group) * banks_in_group + place.bank;
+  }
 
-  const DramTiming t_;
-  const std::size_t read_limit_, write_limit_;
-  Clock now_ = 0;
+  void append(Queue& q, Slot slot);
+  void remove(Queue& q, Slot slot);
+  void find_hit(Queue& q, unsigned bank, Slot from);
+  void find_miss(Queue& q, unsigned bank, Slot from);
+  void update_held(Queue& q, unsigned bank);
+
+  void step(std::vector<std::uint64_t>& done);
+  void rest();
+  bool mode_changes() const;
+  Clock column_clock(unsigned bank, bool write) const;
+  Clock activate_clock(unsigned bank) const;
+  bool column_slot(std::vector<std::uint64_t>& done);
+  void issue_column(Slot slot, std::vector<std::uint64_t>& done);
+  void row_slot();
+  void refresh();
+  void activate(Slot slot);
+  void precharge(unsigned bank);
+  void account(DramCounts& counts, Clock from, Clock to) const;
+  void settle(Clock to);
+
+  DramTiming t_;
+  Clock late_;                               ///< an ACT counts from its last clock on the bus
+  unsigned drain_until_ = 0, drain_at_ = 0;  ///< writes below, from which the mode changes
+  Clock now_ = 0, wake_ = 0;
+  Clock settled_ = 0;  ///< the last clock in the counts
+  /// No column, row command can issue earlier unless something is offered.
+  Clock column_wake_ = 0, row_wake_ = 0;
   std::uint64_t arrivals_ = 0;
-  std::vector<Request> reads_, writes_;  ///< without a row of their own, the oldest first
-  std::vector<Request> active_;          ///< whose own ACT was issued, the oldest first
+  std::vector<Request> requests_;
+  std::vector<Slot> free_;
+  unsigned waiting_ = 0;         ///< requests without a column command
+  std::array<Queue, 2> queues_;  ///< reads, writes
   bool writing_ = false;
-  std::array<Bank, pseudo_channels * groups * banks_in_group> banks_;
+
+  std::uint32_t open_ = 0, active_ = 0;  ///< banks with an open row, with a row opened for `owner`
+  std::array<Slot, banks> owner_;        ///< whose ACT was issued and whose column command was not
+  std::array<std::uint32_t, banks> row_;
+  std::array<Clock, banks> may_activate_, may_precharge_, precharged_;
+  std::array<std::array<Clock, banks>, 2> may_column_;  ///< reads, writes
+  std::array<Group, pseudo_channels * groups> groups_;
   std::array<PseudoChannel, pseudo_channels> pcs_;
+
   Clock row_bus_free_ = 0;
   Clock next_refresh_;
-  std::deque<unsigned> refreshes_;                         ///< pseudo-channels that are due
-  std::deque<std::pair<Clock, std::uint64_t>> returning_;  ///< reads, by the clock of their data
+  unsigned refreshes_ = 0, refreshing_ = 0;  ///< due, and the pseudo-channel of the first
+  /// Reads by the clock of their data, a ring.
+  std::vector<std::pair<Clock, std::uint64_t>> data_;
+  unsigned first_data_ = 0, returning_ = 0;
+  std::vector<std::uint64_t> forwarded_;  ///< done at the next clock
   DramCounts counts_;
 };
 
