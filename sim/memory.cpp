@@ -22,22 +22,6 @@ std::uint64_t checked(const Memories::Elements& in, std::int64_t index, const ch
   return static_cast<std::uint64_t>(index);
 }
 
-/// The valid elements of a transfer: first <= k < last.
-struct Extent {
-  std::uint64_t first;
-  std::uint64_t last;
-};
-Extent valid_elements(std::uint64_t count, std::uint64_t n, std::int64_t base, std::int64_t valid) {
-  // Far positions must not overflow.
-  if (base >= static_cast<std::int64_t>(count) || base <= -static_cast<std::int64_t>(n))
-    return {0, 0};
-  const std::int64_t wanted = std::clamp<std::int64_t>(valid, 0, static_cast<std::int64_t>(n));
-  const std::int64_t first = std::clamp<std::int64_t>(-base, 0, wanted);
-  const std::int64_t last =
-      std::clamp<std::int64_t>(static_cast<std::int64_t>(count) - base, first, wanted);
-  return {static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last)};
-}
-
 }  // namespace
 
 std::vector<HostArray> bind(Launch& launch) {
@@ -84,6 +68,18 @@ Memories::Memories(const std::vector<DramDecl>& drams, const std::vector<SramDec
     buffers_.emplace_back(std::size_t{sram.size} * sram.pointers * Type{sram.element}.bytes(),
                           std::uint8_t{1});
   for (const PoolDecl& pool : pools) pools_.emplace_back(pool);
+}
+
+Memories::Extent Memories::valid_elements(std::uint64_t count, std::uint64_t n, std::int64_t base,
+                                          std::int64_t valid) {
+  // Far positions must not overflow.
+  if (base >= static_cast<std::int64_t>(count) || base <= -static_cast<std::int64_t>(n))
+    return {0, 0};
+  const std::int64_t wanted = std::clamp<std::int64_t>(valid, 0, static_cast<std::int64_t>(n));
+  const std::int64_t first = std::clamp<std::int64_t>(-base, 0, wanted);
+  const std::int64_t last =
+      std::clamp<std::int64_t>(static_cast<std::int64_t>(count) - base, first, wanted);
+  return {static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last)};
 }
 
 Memories::Elements Memories::dram(std::uint32_t id) {

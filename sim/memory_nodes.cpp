@@ -8,11 +8,6 @@
 namespace revet::sim {
 namespace {
 
-/// A register content of integer kind `k`, exactly.
-std::int64_t exact(Kind k, std::uint32_t bits) {
-  return Type{k}.is_signed() ? std::int64_t{static_cast<std::int32_t>(bits)} : std::int64_t{bits};
-}
-
 Request read_request(const Instance& g, const Unit& u) {
   Request r;
   r.token = barrier(common_level(g, u, 0, u.inputs));
@@ -40,7 +35,7 @@ void emit(Instance& g, const Unit& u, const Request& r) {
 }
 
 void perform_now(Instance& g, const Unit& u, Request& r) {
-  if (r.active && !r.performed) r.result = perform(g, u, r);
+  if (r.active && !r.performed) r.result = perform(g.memories, *u.node, u.element, r.operands);
   r.performed = true;
 }
 
@@ -129,38 +124,49 @@ struct Range {
   std::int64_t base;
   std::int64_t valid;
 };
-Range range(const Unit& u, const Request& r) {
-  if (!u.node->wide_base) return {exact(u.element, r.operands[1]), exact(Kind::i32, r.operands[2])};
-  const std::uint64_t base = std::uint64_t{r.operands[2]} << 32 | r.operands[1];
-  return {static_cast<std::int64_t>(base), exact(Kind::i32, r.operands[3])};
+Range range(const Node& node, Kind element, const std::uint32_t* x) {
+  if (!node.wide_base) return {exact_index(element, x[1]), exact_index(Kind::i32, x[2])};
+  const std::uint64_t base = std::uint64_t{x[2]} << 32 | x[1];
+  return {static_cast<std::int64_t>(base), exact_index(Kind::i32, x[3])};
 }
 
 }  // namespace
 
-std::uint32_t perform(Instance& g, const Unit& u, const Request& r) {
-  Memories& m = g.memories;
-  const Node& node = *u.node;
-  const auto& x = r.operands;
-  switch (u.kind) {
-    case NodeKind::dram_load: return m.load(m.dram(node.dram), exact(u.element, x[0]), node.loc);
+std::int64_t exact_index(Kind k, std::uint32_t bits) {
+  return Type{k}.is_signed() ? std::int64_t{static_cast<std::int32_t>(bits)} : std::int64_t{bits};
+}
+
+BulkRange bulk_range(Memories& m, const Node& node, Kind element, const std::uint32_t* x) {
+  const Range r = range(node, element, x);
+  const Memories::Extent extent =
+      Memories::valid_elements(m.dram(node.dram).count, m.sram(node.sram, x[0]).count, r.base,
+                               r.valid);
+  return {r.base, extent.first, extent.last};
+}
+
+std::uint32_t perform(Memories& m, const Node& node, Kind element, const std::uint32_t* x) {
+  switch (node.kind) {
+    case NodeKind::dram_load: return m.load(m.dram(node.dram), exact_index(element, x[0]), node.loc);
     case NodeKind::dram_store:
-      m.store(m.dram(node.dram), exact(u.element, x[0]), x[1], node.loc);
+      m.store(m.dram(node.dram), exact_index(element, x[0]), x[1], node.loc);
       return 0;
     case NodeKind::dram_atomic:
-      return m.atomic(m.dram(node.dram), exact(u.element, x[0]), node.atomic, x[1], x[2], node.loc);
+      return m.atomic(m.dram(node.dram), exact_index(element, x[0]), node.atomic, x[1], x[2], node.loc);
     case NodeKind::sram_load:
-      return m.load(m.sram(node.sram, x[0]), exact(u.element, x[1]), node.loc);
+      return m.load(m.sram(node.sram, x[0]), exact_index(element, x[1]), node.loc);
     case NodeKind::sram_store:
-      m.store(m.sram(node.sram, x[0]), exact(u.element, x[1]), x[2], node.loc);
+      m.store(m.sram(node.sram, x[0]), exact_index(element, x[1]), x[2], node.loc);
       return 0;
     case NodeKind::sram_atomic:
-      return m.atomic(m.sram(node.sram, x[0]), exact(u.element, x[1]), node.atomic, x[2], x[3],
+      return m.atomic(m.sram(node.sram, x[0]), exact_index(element, x[1]), node.atomic, x[2], x[3],
                       node.loc);
     case NodeKind::bulk_load:
-      m.bulk_load(m.dram(node.dram), m.sram(node.sram, x[0]), range(u, r).base, range(u, r).valid);
+      m.bulk_load(m.dram(node.dram), m.sram(node.sram, x[0]), range(node, element, x).base,
+                  range(node, element, x).valid);
       return 0;
     case NodeKind::bulk_store:
-      m.bulk_store(m.dram(node.dram), m.sram(node.sram, x[0]), range(u, r).base, range(u, r).valid);
+      m.bulk_store(m.dram(node.dram), m.sram(node.sram, x[0]), range(node, element, x).base,
+                  range(node, element, x).valid);
       return 0;
     case NodeKind::sram_fill: m.fill_zero(m.sram(node.sram, x[0])); return 0;
     default: return 0;

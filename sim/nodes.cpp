@@ -110,22 +110,6 @@ Step step_counter(Instance& g, Unit& u) {
   return {};
 }
 
-/// Floats are added up in blocks, as reduction_block says, in the order of the stream.
-void accumulate(Unit& u, std::uint32_t x) {
-  const Reduction& r = u.node->reduction;
-  if (u.element == Kind::f32 && u.progress != 0 && u.progress % reduction_block == 0) {
-    u.total = u.progress == reduction_block ? u.value : apply(r.op, Kind::f32, u.total, u.value);
-    u.value = r.identity;
-  }
-  if (u.element != Kind::none) u.value = apply(r.op, u.element, u.value, x);
-  ++u.progress;
-}
-
-std::uint32_t reduced(const Unit& u) {
-  if (u.element != Kind::f32 || u.progress <= reduction_block) return u.value;
-  return apply(u.node->reduction.op, Kind::f32, u.total, u.value);
-}
-
 Step step_reduce(Instance& g, Unit& u) {
   if (const Step s = inputs_ready(g, u, 0, 1); stalled(s)) return s;
   const Token t = g.head(u, 0);

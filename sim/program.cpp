@@ -77,4 +77,106 @@ void Program::run(std::uint32_t* r) const {
   }
 }
 
+std::vector<std::uint32_t> Program::initial_lanes() const {
+  std::vector<std::uint32_t> out;
+  for (const std::uint32_t bits : initial_) out.insert(out.end(), 16, bits);
+  return out;
+}
+
+namespace {
+
+using Lane = std::uint32_t;
+
+/// Fixed at 16 lanes, which compilers make into vector code.
+template <typename F>
+bool each(Lane* out, const Lane* a, const Lane* b, F f) {
+  for (unsigned k = 0; k < 16; ++k) out[k] = f(a[k], b[k]);
+  return true;
+}
+
+std::int32_t as_signed(Lane x) { return static_cast<std::int32_t>(x); }
+
+/// The operations on 32-bit integers that are frequent; false for others.
+bool run_word(Scalar op, bool is_signed, Lane* out, const Lane* a, const Lane* b) {
+  const auto shift = [](Lane x) { return x & 31u; };
+  switch (op) {
+    case Scalar::add: return each(out, a, b, [](Lane x, Lane y) { return x + y; });
+    case Scalar::sub: return each(out, a, b, [](Lane x, Lane y) { return x - y; });
+    case Scalar::mul: return each(out, a, b, [](Lane x, Lane y) { return x * y; });
+    case Scalar::and_: return each(out, a, b, [](Lane x, Lane y) { return x & y; });
+    case Scalar::or_: return each(out, a, b, [](Lane x, Lane y) { return x | y; });
+    case Scalar::xor_: return each(out, a, b, [](Lane x, Lane y) { return x ^ y; });
+    case Scalar::eq: return each(out, a, b, [](Lane x, Lane y) { return Lane{x == y}; });
+    case Scalar::ne: return each(out, a, b, [](Lane x, Lane y) { return Lane{x != y}; });
+    case Scalar::shl: return each(out, a, b, [&](Lane x, Lane y) { return x << shift(y); });
+    case Scalar::rotl:
+      return each(out, a, b,
+                  [&](Lane x, Lane y) { return x << shift(y) | x >> shift(32 - shift(y)); });
+    case Scalar::rotr:
+      return each(out, a, b,
+                  [&](Lane x, Lane y) { return x >> shift(y) | x << shift(32 - shift(y)); });
+    default: break;
+  }
+  if (is_signed) {
+    switch (op) {
+      case Scalar::shr:
+        return each(out, a, b,
+                    [&](Lane x, Lane y) { return static_cast<Lane>(as_signed(x) >> shift(y)); });
+      case Scalar::lt: return each(out, a, b, [](Lane x, Lane y) { return Lane{as_signed(x) < as_signed(y)}; });
+      case Scalar::le: return each(out, a, b, [](Lane x, Lane y) { return Lane{as_signed(x) <= as_signed(y)}; });
+      case Scalar::gt: return each(out, a, b, [](Lane x, Lane y) { return Lane{as_signed(x) > as_signed(y)}; });
+      case Scalar::ge: return each(out, a, b, [](Lane x, Lane y) { return Lane{as_signed(x) >= as_signed(y)}; });
+      case Scalar::min: return each(out, a, b, [](Lane x, Lane y) { return as_signed(x) < as_signed(y) ? x : y; });
+      case Scalar::max: return each(out, a, b, [](Lane x, Lane y) { return as_signed(x) > as_signed(y) ? x : y; });
+      default: return false;
+    }
+  }
+  switch (op) {
+    case Scalar::shr: return each(out, a, b, [&](Lane x, Lane y) { return x >> shift(y); });
+    case Scalar::lt: return each(out, a, b, [](Lane x, Lane y) { return Lane{x < y}; });
+    case Scalar::le: return each(out, a, b, [](Lane x, Lane y) { return Lane{x <= y}; });
+    case Scalar::gt: return each(out, a, b, [](Lane x, Lane y) { return Lane{x > y}; });
+    case Scalar::ge: return each(out, a, b, [](Lane x, Lane y) { return Lane{x >= y}; });
+    case Scalar::min: return each(out, a, b, [](Lane x, Lane y) { return x < y ? x : y; });
+    case Scalar::max: return each(out, a, b, [](Lane x, Lane y) { return x > y ? x : y; });
+    default: return false;
+  }
+}
+
+}  // namespace
+
+void Program::run_lanes(std::uint32_t* registers, unsigned lanes) const {
+  const auto of = [&](Register r) { return registers + std::size_t{r} * 16; };
+  for (const Instruction& i : code_) {
+    Lane* const out = of(i.result);
+    const Lane* const a = of(i.a);
+    const Lane* const b = of(i.b);
+    switch (i.shape) {
+      case Shape::binary:
+        if ((i.kind == Kind::i32 || i.kind == Kind::u32 || i.kind == Kind::ptr) &&
+            run_word(i.op, i.kind == Kind::i32, out, a, b))
+          break;
+        for (unsigned k = 0; k < lanes; ++k) out[k] = apply(i.op, i.kind, a[k], b[k]);
+        break;
+      case Shape::unary:
+        for (unsigned k = 0; k < lanes; ++k) out[k] = apply(i.op, i.kind, a[k]);
+        break;
+      case Shape::select: {
+        const Lane* const c = of(i.c);
+        for (unsigned k = 0; k < 16; ++k) out[k] = a[k] != 0 ? b[k] : c[k];
+        break;
+      }
+      case Shape::cast:
+        for (unsigned k = 0; k < lanes; ++k) out[k] = convert(i.kind, i.to, a[k]);
+        break;
+      case Shape::extract:
+        for (unsigned k = 0; k < 16; ++k) out[k] = extract_part(i.to, a[k], i.c);
+        break;
+      case Shape::insert:
+        for (unsigned k = 0; k < 16; ++k) out[k] = insert_part(i.kind, a[k], b[k], i.c);
+        break;
+    }
+  }
+}
+
 }  // namespace revet::sim

@@ -42,6 +42,25 @@ inline void put_all(Instance& g, const Unit& u, Token t) {
   for (std::size_t o = 0; o < u.outputs; ++o) g.put(u, o, t);
 }
 
+/// Adds an element to a reduce. Floats are added up in blocks, as reduction_block says, in the order
+/// of the stream. `State`: what both engines keep of a reduce, in value, total and progress.
+template <typename State>
+void accumulate(State& s, std::uint32_t x) {
+  const Reduction& r = s.node->reduction;
+  if (s.element == Kind::f32 && s.progress != 0 && s.progress % reduction_block == 0) {
+    s.total = s.progress == reduction_block ? s.value : apply(r.op, Kind::f32, s.total, s.value);
+    s.value = r.identity;
+  }
+  if (s.element != Kind::none) s.value = apply(r.op, s.element, s.value, x);
+  ++s.progress;
+}
+
+template <typename State>
+std::uint32_t reduced(const State& s) {
+  if (s.element != Kind::f32 || s.progress <= reduction_block) return s.value;
+  return apply(s.node->reduction.op, Kind::f32, s.total, s.value);
+}
+
 Step step_memory(Instance& instance, Unit& unit);
 
 }  // namespace revet::sim

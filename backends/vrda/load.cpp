@@ -50,7 +50,9 @@ class Loader {
   }
 
   void declare(const Op& op, const Value& v) {
-    streams_[&v] = graph_.stream(v.type().element, v.type().size, at(op, v.name()));
+    const sim::StreamId id = graph_.stream(v.type().element, v.type().size, at(op, v.name()));
+    graph_.set_scalar(id, v.type().scalar_link);
+    streams_[&v] = id;
   }
 
   sim::StreamId stream(const Value* v) const { return streams_.at(v); }

@@ -74,12 +74,12 @@ void apply_overrides(Pipeline& p, const Overrides& overrides,
     const FileId id = sources.add(fmt::format("<--set {}>", item), item);
     const Loc loc{id, 1, 1, static_cast<std::uint32_t>(eq)};
     const Setting setting{item.substr(eq + 1), loc, loc, std::nullopt};
-    const std::string owner = dot == std::string::npos ? "" : key.substr(0, dot);
-    const std::string option = dot == std::string::npos ? key : key.substr(dot + 1);
-    if (owner == "machine") {
-      p.machine[option] = setting;
+    if (key.starts_with("machine.")) {
+      p.machine[key.substr(8)] = setting;
       continue;
     }
+    const std::string owner = dot == std::string::npos ? "" : key.substr(0, dot);
+    const std::string option = dot == std::string::npos ? key : key.substr(dot + 1);
     if (owner == "backend" || (!owner.empty() && owner == p.backend)) {
       p.backend_settings[option] = setting;
       continue;

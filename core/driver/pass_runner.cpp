@@ -236,6 +236,7 @@ PassResult PassRunner::checked_run(const PassInfo& info, const PassEntry& entry,
   PassReport& report = row(entry);
   const std::size_t errors_before = diagnostics_.error_count();
   PassContext context(entry.options, diagnostics_, fuel_);
+  context.model = pipeline_.model;
   diagnostics_.pass = entry.id;
   const Stopwatch watch;
   const PassResult result = call(info, entry, place, context);

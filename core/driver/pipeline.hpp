@@ -3,12 +3,14 @@
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "../plugin/plugins.hpp"
 #include "revet/diagnostics.hpp"
+#include "revet/machine.hpp"
 #include "revet/options.hpp"
 #include "strategy.hpp"
 
@@ -41,6 +43,7 @@ struct Pipeline {
   std::vector<PassEntry> entries;    ///< the passes of `main`, in reading order
   Strategy main;
   std::map<std::string, Setting> machine;
+  std::shared_ptr<const Machine> model;  ///< what `machine` says; filled in when it is read
   std::string backend;  ///< "" where the pipeline names none
   Loc backend_loc;
   std::map<std::string, Setting> backend_settings;

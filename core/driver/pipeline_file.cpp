@@ -6,6 +6,7 @@
 #include <set>
 
 #include "../support/files.hpp"
+#include "machine_file.hpp"
 #include "overrides.hpp"
 #include "strategy_reader.hpp"
 
@@ -80,7 +81,7 @@ class Reader : private TomlNodes {
         for (const auto& [plugin, loc] : text_list(node, "plugins"))
           pipeline_.plugins.push_back((file.parent_path() / plugin).lexically_normal().string());
       } else if (name == "machine") {
-        read_settings(node, "machine", pipeline_.machine);
+        read_machine_settings(node, file);
       } else if (name == "param") {
         read_parameters(node);
       } else if (name == "strategy") {
@@ -109,6 +110,34 @@ class Reader : private TomlNodes {
         s->key = loc_of(key);
         out.try_emplace(std::string(key.str()), std::move(*s));
       }
+  }
+
+  /// Tables become dotted keys; the file is relative to the one that names it, or one that ships.
+  void read_machine_settings(const toml::node& node, const fs::path& from) {
+    const toml::table* table = node.as_table();
+    if (!table) return wrong_type(node, "machine", "a table");
+    for (auto&& [key, value] : *table) {
+      const std::string name(key.str());
+      if (const toml::table* inner = value.as_table()) {
+        for (auto&& [k, v] : *inner) machine_setting(name + "." + std::string(k.str()), k, v);
+      } else {
+        machine_setting(name, key, value);
+      }
+    }
+    if (const auto file = pipeline_.machine.find("file"); file != pipeline_.machine.end()) {
+      const fs::path here = (from.parent_path() / file->second.value).lexically_normal();
+      std::error_code ec;
+      file->second.value = fs::exists(here, ec) || file->second.value.find('/') != std::string::npos
+                               ? here.string()
+                               : (shipped_machines() / file->second.value).string();
+    }
+  }
+
+  void machine_setting(const std::string& name, const toml::key& key, const toml::node& value) {
+    if (auto s = scalar(value, "machine." + name)) {
+      s->key = loc_of(key);
+      pipeline_.machine.try_emplace(name, std::move(*s));
+    }
   }
 
   void read_backend(const toml::node& node) {

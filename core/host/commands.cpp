@@ -229,7 +229,7 @@ void compile_command(const Command& command, const std::vector<std::string>& wor
     const fs::path path(output);
     const std::string header = output == "-" ? "" : path.stem().string() + ".h";
     BackendContext context{
-        pipeline.backend_options, session.diagnostics, program.name, header, 1, common.verbose};
+        pipeline.backend_options, session.diagnostics, program.name, header, 1, common.verbose, pipeline.model};
     std::vector<EmittedFile> files;
     session.run_backend(*program.module, pipeline,
                         [&](const BackendInfo& b) { files = b.emit(*program.module, context); });

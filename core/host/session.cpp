@@ -1,5 +1,7 @@
 #include "session.hpp"
 
+#include "driver/machine_file.hpp"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -233,6 +235,7 @@ void Session::check_pipeline(Pipeline& pipeline, const Program& program) {
   start.established = common.run.established;
   start.at = common.run.start_at;
   if (!start.at.empty()) pipeline.entry(start.at, "--start-at " + start.at);
+  pipeline.model = read_machine(pipeline, sources, diagnostics);
   check(pipeline, plugins(), start, diagnostics);
   flush(Exit::usage);
 }

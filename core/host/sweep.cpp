@@ -232,7 +232,7 @@ class Sweep {
     Program program = session.load_program(input_);
     session.check_pipeline(pipeline, program);
     session.run_passes(*program.module, pipeline);
-    estimate(session, *program.module, row);
+    estimate(session, pipeline, *program.module, row);
     if (a_.data.empty()) return;
     const BackendInfo* backend =
         pipeline.backend.empty() ? nullptr : session.plugins().backend(pipeline.backend);
@@ -242,7 +242,7 @@ class Sweep {
                                            pipeline.name));
     Launch launch = load_launch(signature_of(*program.module), a_.data, arguments_);
     BackendContext context{pipeline.backend_options, session.diagnostics, program.name, "", 1,
-                           common_.verbose};
+                           common_.verbose, pipeline.model};
     session.run_backend(*program.module, pipeline, [&](const BackendInfo& b) {
       row.threads = b.run(*program.module, launch, context).threads;
     });
@@ -257,7 +257,7 @@ class Sweep {
   }
 
   /// Statistics of the pass that --estimate names, on what the pipeline made.
-  void estimate(Session& session, Module& module, Row& row) {
+  void estimate(Session& session, const Pipeline& pipeline, Module& module, Row& row) {
     const PassInfo* const pass = session.plugins().pass(a_.estimate);
     if (!pass)
       throw Error(Exit::usage,
@@ -265,6 +265,7 @@ class Sweep {
                               did_you_mean(a_.estimate, session.plugins().names("pass"))));
     const OptionValues options(pass->options);
     PassContext context(options, session.diagnostics);
+    context.model = pipeline.model;
     const std::unique_ptr<Module> copy = module.clone();
     pass->run(*copy, context);
     session.flush();

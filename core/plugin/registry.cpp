@@ -8,6 +8,11 @@ namespace revet {
 extern "C" __attribute__((section(".revet.core"), used, retain)) const char revet_core_marker[] =
     "librevet";
 
+const Machine& PassContext::machine() const {
+  if (!model) throw Error(Exit::usage, "this pass needs a machine, and the pipeline has none");
+  return *model;
+}
+
 void Registry::claim(const std::string& what) {
   const auto [it, fresh] = origins.try_emplace(what, origin);
   if (fresh) return;

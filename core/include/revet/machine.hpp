@@ -60,7 +60,6 @@ struct Machine {
     unsigned contexts = 0;  ///< accesses, each with inputs of its own
     unsigned vector_inputs = 0, scalar_inputs = 0, vector_outputs = 0, scalar_outputs = 0;
     unsigned latency = 0;
-    unsigned reads = 0, writes = 0;  ///< vectors per cycle
     bool combining = false;          ///< atomics of one vector on one word take one slot
     bool ideal = false;              ///< banks never conflict
   } memory;

@@ -3,11 +3,13 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "revet/diagnostics.hpp"
 #include "revet/launch.hpp"
+#include "revet/machine.hpp"
 #include "revet/op_info.hpp"
 #include "revet/options.hpp"
 
@@ -30,6 +32,8 @@ class PassContext {
 
   PassContext(const OptionValues& values, Diagnostics& reports, std::int64_t fuel_ = unlimited)
       : options(values), diagnostics(reports), fuel(fuel_) {}
+  /// The pipeline's machine; throws Error (exit 2) where there is none.
+  const Machine& machine() const;
   /// Adds to a statistic of this pass, shown by --print-pass-stats.
   void count(const std::string& statistic, std::int64_t n = 1) { statistics[statistic] += n; }
   /// Says that n things were looked at, whether they were changed or not; visit(0) says none.
@@ -49,6 +53,7 @@ class PassContext {
   std::int64_t visited = -1;  ///< below 0: the pass does not say
   std::int64_t spent = 0;
   std::int64_t fuel;
+  std::shared_ptr<const Machine> model;  ///< see machine()
 };
 
 struct PassInfo {
@@ -96,6 +101,7 @@ struct BackendContext {
   std::string header;   ///< emit: file name of the main file's header; "": any
   unsigned reps = 1;    ///< run: repetitions, each from the original contents
   bool verbose = false;
+  std::shared_ptr<const Machine> machine = nullptr;  ///< of the pipeline
 };
 
 struct RunResult {

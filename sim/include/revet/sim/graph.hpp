@@ -104,6 +104,7 @@ struct Stream {
   /// decides.
   std::uint32_t capacity = 0;
   bool unused = false;  ///< has no reader, and is not meant to have one
+  bool scalar = false;  ///< its link carries one element per cycle (timed engine)
 
   Port writer;
   std::vector<Port> readers;
@@ -145,6 +146,7 @@ class Graph {
   void connect(NodeId node, std::size_t input, StreamId stream);
   /// See Stream::capacity.
   void set_capacity(StreamId stream, std::uint32_t tokens) { streams_[stream].capacity = tokens; }
+  void set_scalar(StreamId stream, bool scalar) { streams_[stream].scalar = scalar; }
   /// Says that nothing reads the stream.
   void unused(StreamId stream) { streams_[stream].unused = true; }
 

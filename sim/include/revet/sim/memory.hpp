@@ -76,6 +76,14 @@ class Memories {
   /// Gives the old value. `desired` is the new value of a cas, whose `value` is the expected one.
   std::uint32_t atomic(const Elements& at, std::int64_t index, Atomic op, std::uint32_t value,
                        std::uint32_t desired, Loc place);
+  /// The valid elements of a transfer between `n` elements of a buffer and `count` of an array:
+  /// first <= k < last.
+  struct Extent {
+    std::uint64_t first;
+    std::uint64_t last;
+  };
+  static Extent valid_elements(std::uint64_t count, std::uint64_t n, std::int64_t base,
+                               std::int64_t valid);
   /// Copies elements base.. of the array to elements 0.. of the buffer. Valid are those k with
   /// 0 <= k < min(N, max(0, valid)) that lie inside the array; the others become 0.
   void bulk_load(const Elements& array, const Elements& buffer, std::int64_t base,

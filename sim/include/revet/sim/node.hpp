@@ -29,7 +29,19 @@ Step step(Instance& instance, NodeId node);
 /// The inputs any of which would let a unit act that is stalled on one of them.
 std::vector<std::uint32_t> waits_for_either(const Instance& instance, NodeId node, Step stalled);
 
-/// Performs the access of a memory node other than alloc and free; gives its result.
-std::uint32_t perform(Instance& instance, const Unit& unit, const Request& request);
+/// Performs the access of a memory node other than alloc and free; gives its result. `element`: of
+/// its index or base; `operands`: as in Request.
+std::uint32_t perform(Memories& memories, const Node& node, Kind element,
+                      const std::uint32_t* operands);
+
+/// What a bulk node moves: elements base + first .. base + last - 1 of its array.
+struct BulkRange {
+  std::int64_t base;
+  std::uint64_t first, last;
+};
+BulkRange bulk_range(Memories& memories, const Node& node, Kind element,
+                     const std::uint32_t* operands);
+/// The index of an access to DRAM or SRAM, exactly.
+std::int64_t exact_index(Kind element, std::uint32_t bits);
 
 }  // namespace revet::sim

@@ -44,6 +44,14 @@ class Program {
   const std::vector<std::uint32_t>& initial() const { return initial_; }
   /// Executes on registers whose inputs are set.
   void run(std::uint32_t* registers) const;
+  /// The same for several threads at once: register r of lane k is at r * 16 + k; constants are in
+  /// every lane (see initial_lanes). Up to 16 lanes.
+  void run_lanes(std::uint32_t* registers, unsigned lanes) const;
+  std::vector<std::uint32_t> initial_lanes() const;
+  /// The lanes of an output; null for a void.
+  const std::uint32_t* lanes(std::size_t i, const std::uint32_t* registers) const {
+    return outputs_[i] == no_register ? nullptr : registers + std::size_t{outputs_[i]} * 16;
+  }
   std::uint32_t output(std::size_t i, const std::uint32_t* registers) const {
     return outputs_[i] == no_register ? 0 : registers[outputs_[i]];
   }

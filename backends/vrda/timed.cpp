@@ -1,0 +1,62 @@
+#include "revet/sim/timed.hpp"
+
+#include <fmt/format.h>
+
+#include "load.hpp"
+#include "timed.hpp"
+
+namespace revet::vrda {
+namespace {
+
+RunResult run(const Module& module, Launch& launch, BackendContext& context) {
+  const Machine& machine = *context.machine;
+  const std::vector<sim::HostArray> arrays = sim::bind(launch);
+  const sim::Graph graph = load(module, launch);
+  const sim::Mapping mapping = sim::unmapped(graph, machine);
+  sim::TimedOptions options;
+  options.max_cycles = static_cast<std::uint64_t>(context.options.integer("max-cycles"));
+  options.no_progress = static_cast<std::uint64_t>(context.options.integer("no-progress"));
+  RunResult out;
+  for (unsigned rep = 0; rep < context.reps; ++rep) {
+    if (rep != 0) launch.restore();
+    const sim::TimedResult result = sim::run_timed(graph, mapping, machine, arrays, options);
+    if (result.outcome != sim::TimedOutcome::finished)
+      throw Error(Exit::unfinished, result.diagnosis.substr(0, result.diagnosis.size() - 1));
+    if (result.pointers_leaked != 0)
+      throw InternalError(fmt::format("{} on-chip buffers were not freed", result.pointers_leaked));
+    out.threads = result.threads;
+    out.seconds.push_back(static_cast<double>(result.cycles) / (machine.clock_ghz * 1e9));
+    out.extra["cycles"] = std::to_string(result.cycles);
+    out.extra["firings"] = std::to_string(result.firings);
+    fmt::print(stderr, "dram {} {} shared {}\n", result.dram.bytes_read, result.dram.bytes_written, result.dram.reads_shared);
+  }
+  return out;
+}
+
+}  // namespace
+
+BackendInfo timed_backend() {
+  BackendInfo info;
+  info.name = "vrda";
+  info.summary = "Simulates the mapped graph cycle by cycle";
+  info.inputs = {Level::flow};
+  info.options = {
+      {.name = "max-cycles",
+       .type = OptionType::integer,
+       .fallback = "0",
+       .help = "give up after so many cycles; 0: never",
+       .min = 0,
+       .flag = true},
+      {.name = "no-progress",
+       .type = OptionType::integer,
+       .fallback = "10000000",
+       .help = "give up when no thread ends in so many cycles; 0: never",
+       .min = 0,
+       .flag = true},
+  };
+  info.native_ops = {"arith.extract", "arith.insert"};
+  info.run = run;
+  return info;
+}
+
+}  // namespace revet::vrda

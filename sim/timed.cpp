@@ -1,0 +1,447 @@
+#include "revet/sim/timed.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "revet/diagnostics.hpp"
+#include "revet/sim/loops.hpp"
+#include "timed_instance.hpp"
+
+namespace revet::sim {
+
+const char* unit_kind_name(UnitKind kind) {
+  switch (kind) {
+    case UnitKind::compute: return "CU";
+    case UnitKind::memory: return "MU";
+    default: return "AG";
+  }
+}
+
+namespace {
+
+/// Arrays begin at pages of their own.
+constexpr std::uint64_t page = 4096;
+
+bool goes_to_dram(NodeKind kind) {
+  return kind == NodeKind::dram_load || kind == NodeKind::dram_store ||
+         kind == NodeKind::dram_atomic || kind == NodeKind::bulk_load ||
+         kind == NodeKind::bulk_store;
+}
+
+std::uint64_t dram_bytes(const Machine& machine) {
+  unsigned bits = 5;
+  for (const auto& [field, width] : machine.dram.mapping.fields) bits += width;
+  return std::uint64_t{1} << std::min(bits, 63u);
+}
+
+}  // namespace
+
+TimedInstance::TimedInstance(const Graph& graph_, const Mapping& mapping_, const Machine& machine_,
+                             const std::vector<HostArray>& arrays, const TimedOptions& options_)
+    : graph(graph_),
+      mapping(mapping_),
+      machine(machine_),
+      options(options_),
+      memories(graph.drams(), graph.srams(), graph.pools(), arrays),
+      dram(machine),
+      wheel_(graph.nodes().size()) {
+  std::uint64_t end = 0;
+  for (std::size_t a = 0; a < arrays.size(); ++a) {
+    array_bases_.push_back(end);
+    end += (arrays[a].count * Type{graph.drams()[a].element}.bytes() + page - 1) / page * page;
+  }
+  if (end > dram_bytes(machine))
+    throw Error(Exit::unfinished,
+                fmt::format("the arrays need {} bytes of DRAM; machine '{}' has {}", end,
+                            machine.name, dram_bytes(machine)));
+  make_channels();
+  make_nodes();
+}
+
+void TimedInstance::make_channels() {
+  for (NodeId n = 0; n < graph.nodes().size(); ++n)
+    for (const StreamId s : graph.node(n).in) {
+      const Stream& stream = graph.stream(s);
+      channels_.emplace_back(mapping.inputs[channels_.size()], stream.element != Kind::none);
+    }
+}
+
+void TimedInstance::make_nodes() {
+  const std::vector<std::uint32_t> first = first_inputs(graph);
+  node_of_.resize(graph.nodes().size());
+  for (std::uint32_t i = 0; i < mapping.order.size(); ++i) node_of_[mapping.order[i]] = i;
+  readers_.resize(channels_.size());
+  writers_.resize(channels_.size());
+  allocators_.resize(graph.pools().size());
+  ports_.resize(mapping.units.size());
+  units_.resize(mapping.units.size());
+  for (std::uint32_t i = 0; i < mapping.order.size(); ++i) {
+    const NodeId id = mapping.order[i];
+    const Node& node = graph.node(id);
+    TimedNode n{};
+    n.node = &node;
+    n.kind = node.kind;
+    n.inputs = static_cast<std::uint16_t>(node.in.size());
+    n.outputs = static_cast<std::uint16_t>(node.out.size());
+    n.first_in = first[id];
+    n.first_out = static_cast<std::uint32_t>(first_target_.size());
+    n.unit = mapping.unit_of[id];
+    const bool behind_pointer =
+        node.kind >= NodeKind::sram_load && node.kind <= NodeKind::bulk_store;
+    if (const std::size_t main = behind_pointer ? 1 : 0; main < node.in.size())
+      n.element = graph.stream(node.in[main]).element;
+    if (node.kind == NodeKind::reduce) n.value = node.reduction.identity;
+    if (node.kind == NodeKind::alloc) allocators_[node.pool].push_back(i);
+    if (node.kind == NodeKind::context) {
+      n.scratch = static_cast<std::uint32_t>(registers_.size());
+      const std::vector<std::uint32_t> initial = node.program.initial_lanes();
+      registers_.insert(registers_.end(), initial.begin(), initial.end());
+    }
+    if (goes_to_dram(node.kind)) {
+      n.scratch = static_cast<std::uint32_t>(queues_.size());
+      queues_.emplace_back();
+      queue_nodes_.push_back(i);
+    }
+    for (std::size_t in = 0; in < node.in.size(); ++in) {
+      readers_[first[id] + in] = i;
+      writers_[first[id] + in] = node_of_[graph.stream(node.in[in]).writer.node];
+    }
+    for (const StreamId s : node.out) {
+      first_target_.push_back(static_cast<std::uint32_t>(targets_.size()));
+      for (const Port& reader : graph.stream(s).readers)
+        targets_.push_back(first[reader.node] + reader.index);
+    }
+    if (n.unit != Mapping::no_unit) ++units_[n.unit].in_state[UnitCycles::idle];
+    nodes_.push_back(n);
+  }
+  first_target_.push_back(static_cast<std::uint32_t>(targets_.size()));
+}
+
+void TimedInstance::free_pointer(std::uint32_t pool, std::uint32_t pointer) {
+  freed_.emplace_back(pool, pointer);
+  for (const std::uint32_t n : allocators_[pool]) wake(n, now + 1);
+}
+
+bool TimedInstance::issue(const TimedNode& n, const Burst& b) {
+  // An id names the queue and the request.
+  const std::uint64_t id = std::uint64_t{n.scratch} << 40 | (b.request & ((1ULL << 40) - 1));
+  if (!dram.offer(id, b.address, b.halves, b.write)) return false;
+  ++bursts_issued_;
+  return true;
+}
+
+void TimedInstance::finish_dram() {
+  if (now == 0) return;
+  done_.clear();
+  dram.tick(now - 1, done_);
+  for (const std::uint64_t id : done_) {
+    ++bursts_completed_;
+    DramQueue& q = queues_[id >> 40];
+    TimedNode& n = nodes_[queue_nodes_[id >> 40]];
+    Pending& p = q.requests[static_cast<std::uint32_t>((id & ((1ULL << 40) - 1)) - q.first)];
+    --p.open;
+    --q.outstanding;
+    p.ready = std::max(p.ready, now);
+    if (n.kind == NodeKind::bulk_load) {
+      // The burst is written into the buffer, 64 bytes per cycle.
+      MemoryPorts& ports = ports_[p.unit];
+      ports.write_free = std::max(ports.write_free, now) + 1;
+      p.ready = std::max(p.ready, ports.write_free);
+    }
+    wake(static_cast<std::uint32_t>(queue_nodes_[id >> 40]), now);
+    if (p.ready > now) wake(static_cast<std::uint32_t>(queue_nodes_[id >> 40]), p.ready);
+  }
+}
+
+void TimedInstance::record(const TimedNode& n, std::size_t output, View what,
+                           const std::uint32_t* lanes) {
+  const StreamId s = n.node->out[output];
+  const bool data = graph.stream(s).element != Kind::none;
+  for (unsigned k = 0; k < what.lanes; ++k)
+    options.trace->record(s, data_token(data ? lanes[k] : 0));
+  if (what.level != 0) options.trace->record(s, barrier(what.level));
+}
+
+// --- accounts
+
+UnitCycles::State TimedInstance::state_of(const TimedNode& n, const Attempt& a) const {
+  if (a.kind == Attempt::no_output || a.kind == Attempt::no_memory) return UnitCycles::blocked;
+  if (a.kind == Attempt::ended) return UnitCycles::idle;
+  if (goes_to_dram(n.kind) && !queues_[n.scratch].requests.empty()) return UnitCycles::starved;
+  if (n.phase != 0) return UnitCycles::starved;
+  for (std::size_t i = 0; i < n.inputs; ++i)
+    if (!input(n, i).empty()) return UnitCycles::starved;
+  return UnitCycles::idle;
+}
+
+void TimedInstance::settle(TimedNode& n, UnitCycles::State state) {
+  if (n.state == state) return;
+  if (n.unit == Mapping::no_unit) {
+    n.state = state;
+    return;
+  }
+  UnitState& u = units_[n.unit];
+  --u.in_state[n.state];
+  ++u.in_state[state];
+  n.state = state;
+  UnitCycles::State now_in = UnitCycles::idle;
+  for (const UnitCycles::State s : {UnitCycles::busy, UnitCycles::blocked, UnitCycles::starved})
+    if (u.in_state[s] != 0) {
+      now_in = s;
+      break;
+    }
+  if (now_in == u.state) return;
+  u.spent.cycles[u.state] += now - u.since;
+  if (options.on_interval && !quiet_ && now != u.since)
+    options.on_interval(n.unit, u.state, u.since, now);
+  u.state = now_in;
+  u.since = now;
+}
+
+void TimedInstance::close_accounts() {
+  for (std::uint32_t i = 0; i < units_.size(); ++i) {
+    UnitState& u = units_[i];
+    u.spent.cycles[u.state] += now - u.since;
+    if (options.on_interval && now != u.since) options.on_interval(i, u.state, u.since, now);
+    u.since = now;
+  }
+}
+
+// --- the run
+
+bool TimedInstance::throttled(const TimedNode& n) const {
+  if (machine.throttled_region < 0 || n.unit == Mapping::no_unit ||
+      mapping.units[n.unit].copy != machine.throttled_region)
+    return false;
+  const auto millionths = static_cast<std::uint64_t>(machine.throttle_rate * 1e6 + 0.5);
+  return (now + 1) * millionths / 1'000'000 == now * millionths / 1'000'000;
+}
+
+void TimedInstance::fire(std::uint32_t i) {
+  TimedNode& n = nodes_[i];
+  if (n.working_until > now) {
+    n.last = {Attempt::working, 0, n.working_until};
+    return wake(i, n.working_until);
+  }
+  if (throttled(n)) {
+    settle(n, UnitCycles::blocked);
+    return wake(i, now + 1);
+  }
+  n.last = attempt(*this, n);
+  if (n.last.kind == Attempt::fired) {
+    ++firings_;
+    settle(n, UnitCycles::busy);
+    if (n.kind == NodeKind::sink) last_result_ = now;
+    return wake(i, std::max(now + 1, n.working_until));
+  }
+  settle(n, state_of(n, n.last));
+  if (n.last.again != Channel::never) wake(i, n.last.again);
+}
+
+TimedResult TimedInstance::run() {
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) wheel_.add(i, 0, 0);
+  TimedOutcome outcome = loop(options.max_cycles);
+  close_accounts();
+  if (outcome == TimedOutcome::finished && !finished()) outcome = TimedOutcome::deadlock;
+  return result(outcome);
+}
+
+TimedOutcome TimedInstance::loop(Cycle limit) {
+  constexpr Cycle beat = 1 << 16;
+  Cycle next_beat = now + beat;
+  while (true) {
+    finish_dram();
+    for (const auto& [pool, pointer] : freed_) memories.pool(pool).give_back(pointer);
+    freed_.clear();
+    const std::span<std::uint64_t> due = wheel_.at(now);
+    for (std::size_t w = 0; w < due.size(); ++w) {
+      // Stages of one unit set bits for later ones in the same cycle.
+      while (due[w] != 0) {
+        const auto bit = static_cast<unsigned>(std::countr_zero(due[w]));
+        due[w] &= due[w] - 1;
+        fire(static_cast<std::uint32_t>(w * 64 + bit));
+      }
+    }
+    wheel_.done(now);
+    Cycle next = Channel::never;
+    wheel_.next(now, next);
+    if (!dram.idle()) next = std::min(next, std::max(now + 1, dram.next_event() + 1));
+    if (next == Channel::never) {
+      ++now;
+      return TimedOutcome::finished;
+    }
+    now = next;
+    if (limit != 0 && now >= limit) {
+      now = limit;
+      return TimedOutcome::limit;
+    }
+    if (options.no_progress != 0 && !quiet_ && now - last_progress > options.no_progress)
+      return TimedOutcome::no_progress;
+    if (options.heartbeat && !quiet_ && now >= next_beat) {
+      options.heartbeat(now, threads_ended);
+      next_beat = now + beat;
+    }
+  }
+}
+
+std::uint64_t TimedInstance::tokens() const {
+  std::uint64_t n = 0;
+  for (const Channel& c : channels_) n += c.tokens();
+  for (const DramQueue& q : queues_)
+    for (std::uint32_t i = 0; i < q.requests.size(); ++i)
+      n += q.requests[i].what.lanes + (q.requests[i].what.level != 0);
+  return n;
+}
+
+bool TimedInstance::finished() const {
+  if (tokens() != 0) return false;
+  return std::all_of(nodes_.begin(), nodes_.end(), [](const TimedNode& n) {
+    switch (n.kind) {
+      case NodeKind::source: return n.progress == n.node->tokens.size();
+      case NodeKind::sink: return n.phase == 1;
+      case NodeKind::counter:
+      case NodeKind::fb_merge: return n.phase == 0;
+      case NodeKind::reduce: return n.progress == 0;
+      default: return true;
+    }
+  });
+}
+
+TimedResult TimedInstance::result(TimedOutcome outcome) {
+  TimedResult r;
+  r.outcome = outcome;
+  r.cycles = now;
+  r.last_result = last_result_;
+  r.last_progress = last_progress;
+  r.threads = threads;
+  r.firings = firings_;
+  for (std::size_t p = 0; p < graph.pools().size(); ++p)
+    r.pointers_leaked += graph.pools()[p].pointers -
+                         memories.pool(static_cast<std::uint32_t>(p)).free_count();
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    r.units.push_back(units_[u].spent);
+    Cycle sum = 0;
+    for (const Cycle c : units_[u].spent.cycles) sum += c;
+    if (sum != now)
+      throw InternalError(fmt::format("the cycles of unit '{}' add up to {} of {}",
+                                      mapping.units[u].name, sum, now));
+    r.conflict_cycles.push_back(ports_[u].conflict_cycles);
+  }
+  for (const Channel& c : channels_) {
+    r.links.push_back(c.counts());
+    if (outcome == TimedOutcome::finished && c.tokens() != 0)
+      throw InternalError("a link has sent more than was received in a run that finished");
+  }
+  const DramSystemCounts d = dram.counts();
+  r.dram.bytes_read = d.bytes_read;
+  r.dram.bytes_written = d.bytes_written;
+  r.dram.bursts_issued = bursts_issued_;
+  r.dram.bursts_completed = bursts_completed_;
+  r.dram.reads_shared = d.shared;
+  r.dram.row_hits = d.row_hits;
+  r.dram.accesses = (d.bytes_read + d.bytes_written) / 32;
+  r.dram.activates = d.activates;
+  r.dram.refreshes = d.refreshes;
+  r.dram.clocks = d.clocks;
+  r.dram.pending_clocks = d.pending_clocks();
+  r.dram.activation_clocks = d.activation_clocks;
+  if (outcome == TimedOutcome::finished && bursts_issued_ != bursts_completed_)
+    throw InternalError(fmt::format("{} bursts were issued and {} completed", bursts_issued_,
+                                    bursts_completed_));
+  if (outcome != TimedOutcome::finished) r.diagnosis = diagnose(*this, outcome);
+  return r;
+}
+
+TimedResult run_timed(const Graph& graph, const Mapping& mapping, const Machine& machine,
+                      const std::vector<HostArray>& arrays, const TimedOptions& options) {
+  return TimedInstance(graph, mapping, machine, arrays, options).run();
+}
+
+LinkKind link_kind(const Stream& stream) {
+  if (stream.element == Kind::none) return LinkKind::control;
+  return stream.scalar ? LinkKind::scalar : LinkKind::vector;
+}
+
+unsigned unit_latency(const Machine& machine, UnitKind kind) {
+  switch (kind) {
+    case UnitKind::compute: return machine.compute.latency;
+    case UnitKind::memory: return machine.memory.latency;
+    default: return machine.address.latency;
+  }
+}
+
+Mapping::Input link_timing(const Machine& machine, unsigned latency, unsigned hops,
+                           LinkKind kind) {
+  Mapping::Input in;
+  in.hops = hops;
+  in.latency = latency + hops * machine.network.hop_latency;
+  in.credit = hops * machine.network.hop_latency + 1;
+  in.scalar = kind == LinkKind::scalar;
+  const unsigned depth = kind == LinkKind::scalar    ? machine.buffers.scalar_depth
+                         : kind == LinkKind::control ? machine.buffers.control_depth
+                                                     : machine.buffers.vector_depth;
+  // The registers of the pipeline, of the route, and the reader's buffer.
+  in.capacity = latency + hops * machine.network.skid + depth;
+  return in;
+}
+
+void size_back_edges(const Graph& graph, const Machine& machine, Mapping& mapping) {
+  const std::vector<std::uint32_t> first = first_inputs(graph);
+  const auto lanes = [&](const Mapping::Input& in) -> std::uint32_t {
+    if (in.capacity == Channel::unlimited || in.counts_lanes) return in.capacity;
+    // A scalar link holds a vector more while it sends it.
+    return in.scalar ? in.capacity + lanes_per_vector : in.capacity * lanes_per_vector;
+  };
+  std::vector<std::uint32_t> capacities;
+  for (const Mapping::Input& in : mapping.inputs) capacities.push_back(lanes(in));
+  for (const Loop& loop : loops_of(graph)) {
+    const std::uint32_t needed =
+        back_edge_capacity(graph, loop, capacities, machine.address.outstanding);
+    const Node& header = graph.node(loop.header);
+    for (std::size_t i = header.out.size(); i < header.in.size(); ++i) {
+      const std::uint32_t number = first[loop.header] + static_cast<std::uint32_t>(i);
+      mapping.inputs[number].counts_lanes = true;
+      mapping.inputs[number].scalar = false;
+      mapping.inputs[number].capacity = capacities[number] = needed;
+    }
+  }
+}
+
+Mapping unmapped(const Graph& graph, const Machine& machine) {
+  Mapping m;
+  for (NodeId n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph.node(n);
+    m.order.push_back(n);
+    const bool has_unit = node.kind != NodeKind::source && node.kind != NodeKind::sink;
+    m.unit_of.push_back(has_unit ? static_cast<std::uint32_t>(m.units.size()) : Mapping::no_unit);
+    const bool on_chip = is_memory_node(node.kind) && !goes_to_dram(node.kind);
+    if (has_unit)
+      m.units.push_back({goes_to_dram(node.kind) ? UnitKind::address
+                         : on_chip               ? UnitKind::memory
+                                                 : UnitKind::compute,
+                         describe(node), node.loc, "", -1, -1, -1});
+    for (const StreamId s : node.in) {
+      const Stream& stream = graph.stream(s);
+      const NodeId writer = stream.writer.node;
+      const unsigned latency =
+          writer < n && m.unit_of[writer] != Mapping::no_unit
+              ? unit_latency(machine, m.units[m.unit_of[writer]].kind)
+              : machine.compute.latency;
+      m.inputs.push_back(link_timing(machine, latency, 1, link_kind(stream)));
+      if (node.kind == NodeKind::buffer) {
+        m.inputs.back().capacity += node.number;
+        m.inputs.back().counts_lanes = true;
+      }
+    }
+  }
+  for (const SramDecl& sram : graph.srams()) {
+    m.memories.push_back({static_cast<std::uint32_t>(m.units.size())});
+    m.units.push_back({UnitKind::memory, sram.name, {}, "", -1, -1, -1});
+  }
+  size_back_edges(graph, machine, m);
+  return m;
+}
+
+}  // namespace revet::sim

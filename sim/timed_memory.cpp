@@ -1,0 +1,354 @@
+// Memory nodes in time: ports and banks of memory units, pointers, and the bursts of address
+// generators. An access has its effect when the unit takes it, in any order that voids allow; its
+// result leaves when the memory has answered.
+#include <algorithm>
+#include <bit>
+
+#include "stepping.hpp"
+#include "timed_instance.hpp"
+
+namespace revet::sim {
+namespace {
+
+constexpr std::uint64_t burst = 64;  ///< bytes
+
+bool acted(const Attempt& a) { return a.kind == Attempt::fired; }
+
+/// What the lanes of an access bring. `on` has the lanes whose predicate holds.
+struct Access {
+  View view;
+  std::uint32_t operands[5][lanes_per_vector];
+  std::size_t count = 0;  ///< operands
+  std::uint32_t on = 0;
+
+  void of_lane(unsigned lane, std::uint32_t* out) const {
+    for (std::size_t i = 0; i < count; ++i) out[i] = operands[i][lane];
+  }
+  bool is_on(unsigned lane) const { return (on >> lane & 1) != 0; }
+};
+
+void read_access(const TimedInstance& g, const TimedNode& n, Access& a) {
+  const bool predicated = n.node->predicated;
+  a.count = 0;
+  for (std::size_t i = 0; i < n.inputs && a.count < 5; ++i) {
+    if (g.graph.stream(n.node->in[i]).element == Kind::none) break;  // voids are last
+    g.input(n, i).copy(a.view.lanes, a.operands[a.count++]);
+  }
+  a.on = (1u << a.view.lanes) - 1;
+  if (!predicated) return;
+  std::uint32_t pred[lanes_per_vector];
+  g.input(n, n.inputs - 1u).copy(a.view.lanes, pred);
+  a.on = 0;
+  for (unsigned k = 0; k < a.view.lanes; ++k) a.on |= (pred[k] != 0 ? 1u : 0u) << k;
+}
+
+void take_inputs(TimedInstance& g, const TimedNode& n, View view) {
+  for (std::size_t i = 0; i < n.inputs; ++i) g.take(n, i, view, nullptr);
+}
+
+/// The results of loads and atomics, and the voids.
+void give(TimedInstance& g, const TimedNode& n, View view, const std::uint32_t* results,
+          Cycle extra) {
+  for (std::size_t o = 0; o < n.outputs; ++o)
+    g.put(n, o, view, n.outputs == 2 && o == 0 ? results : nullptr, extra);
+}
+
+// --- on chip
+
+enum class Uses : std::uint8_t { read, write, both };
+
+Uses uses(NodeKind kind) {
+  if (kind == NodeKind::sram_load) return Uses::read;
+  return kind == NodeKind::sram_atomic ? Uses::both : Uses::write;
+}
+
+/// A port that is free, unless another node has waited for it longer than this one.
+bool may_claim(Cycle free, std::uint32_t& last, std::uint32_t& waiting, std::uint32_t me, Cycle now,
+               Attempt& out) {
+  if (free > now) {
+    if (waiting == ~0u) waiting = me;
+    out = {Attempt::no_memory, 0, free};
+    return false;
+  }
+  if (last == me && waiting != ~0u && waiting != me) {
+    last = ~0u;
+    out = {Attempt::no_memory, 0, now + 1};
+    return false;
+  }
+  return true;
+}
+
+void claim(Cycle& free, std::uint32_t& last, std::uint32_t& waiting, std::uint32_t me, Cycle until) {
+  free = until;
+  last = me;
+  if (waiting == me) waiting = ~0u;
+}
+
+/// The unit that holds the buffer of a pointer.
+std::uint32_t unit_of(const TimedInstance& g, std::uint32_t sram, std::uint32_t pointer) {
+  const std::vector<std::uint32_t>& units = g.mapping.memories[sram];
+  const std::uint64_t pointers = g.graph.srams()[sram].pointers;
+  const std::uint64_t i = std::uint64_t{pointer} * units.size() / std::max<std::uint64_t>(1, pointers);
+  return units[std::min<std::size_t>(i, units.size() - 1)];
+}
+
+/// Cycles that the banks need for the lanes of an access: lanes that go to one bank take turns,
+/// but for those that go to the same word of it.
+unsigned bank_cycles(const TimedInstance& g, const TimedNode& n, const Access& a) {
+  const Machine& m = g.machine;
+  if (m.memory.ideal || std::has_single_bit(a.on)) return 1;
+  const bool combines = n.kind != NodeKind::sram_atomic || m.memory.combining;
+  const SramDecl& sram = g.graph.srams()[n.node->sram];
+  const unsigned bytes = Type{sram.element}.bytes();
+  const bool several = g.mapping.memories[n.node->sram].size() > 1;
+  std::uint64_t words[lanes_per_vector];
+  std::uint8_t turns[64] = {};
+  unsigned most = 1, count = 0;
+  for (unsigned k = 0; k < a.view.lanes; ++k) {
+    if (!a.is_on(k)) continue;
+    const std::uint64_t element = std::uint64_t{a.operands[0][k]} * sram.size + a.operands[1][k];
+    std::uint64_t word = element * bytes / 4;
+    // Units side by side answer together.
+    if (several) word |= std::uint64_t{unit_of(g, n.node->sram, a.operands[0][k])} << 40;
+    bool known = false;
+    for (unsigned i = 0; i < count && !known; ++i) known = words[i] == word;
+    words[count++] = word;
+    if (known && combines) continue;
+    const unsigned bank = static_cast<unsigned>((word + (word >> 40)) % m.memory.banks);
+    most = std::max<unsigned>(most, ++turns[bank]);
+  }
+  return most;
+}
+
+Attempt step_sram(TimedInstance& g, TimedNode& n) {
+  Access a;
+  if (const Attempt z = zip(g, n, 0, n.inputs, a.view); !acted(z)) return z;
+  Attempt out;
+  if (!g.room(n, out)) return out;
+  read_access(g, n, a);
+  if (a.on == 0) {
+    take_inputs(g, n, a.view);
+    const std::uint32_t none[lanes_per_vector] = {};
+    give(g, n, a.view, none, 0);
+    return {};
+  }
+  const std::uint32_t unit = unit_of(g, n.node->sram, a.operands[0][std::countr_zero(a.on)]);
+  MemoryPorts& ports = g.ports(unit);
+  const std::uint32_t me = g.number(n);
+  const Uses use = uses(n.kind);
+  if (use != Uses::write &&
+      !may_claim(ports.read_free, ports.last_reader, ports.waiting_reader, me, g.now, out))
+    return out;
+  if (use != Uses::read &&
+      !may_claim(ports.write_free, ports.last_writer, ports.waiting_writer, me, g.now, out))
+    return out;
+  const SramDecl& sram = g.graph.srams()[n.node->sram];
+  unsigned cycles = 1;
+  if (n.kind == NodeKind::sram_fill) {
+    const std::uint64_t bytes = std::uint64_t{sram.size} * Type{sram.element}.bytes();
+    cycles = static_cast<unsigned>((bytes + burst - 1) / burst *
+                                   static_cast<unsigned>(std::popcount(a.on)));
+  } else {
+    cycles = bank_cycles(g, n, a);
+    ports.conflict_cycles += cycles - 1;
+  }
+  if (use != Uses::write)
+    claim(ports.read_free, ports.last_reader, ports.waiting_reader, me, g.now + cycles);
+  if (use != Uses::read)
+    claim(ports.write_free, ports.last_writer, ports.waiting_writer, me, g.now + cycles);
+  n.working_until = g.now + cycles;
+  std::uint32_t results[lanes_per_vector] = {};
+  std::uint32_t operands[5] = {};
+  for (unsigned k = 0; k < a.view.lanes; ++k) {
+    if (!a.is_on(k)) continue;
+    a.of_lane(k, operands);
+    results[k] = perform(g.memories, *n.node, n.element, operands);
+  }
+  take_inputs(g, n, a.view);
+  give(g, n, a.view, results, cycles - 1);
+  return {};
+}
+
+/// As many lanes as there are free pointers.
+Attempt step_alloc(TimedInstance& g, TimedNode& n) {
+  Access a;
+  if (const Attempt z = zip(g, n, 0, n.inputs, a.view); !acted(z)) return z;
+  Attempt out;
+  if (!g.room(n, out)) return out;
+  read_access(g, n, a);
+  Pool& pool = g.memories.pool(n.node->pool);
+  std::uint32_t pointers[lanes_per_vector] = {};
+  View view{0, a.view.level};
+  for (; view.lanes < a.view.lanes; ++view.lanes) {
+    if (!a.is_on(view.lanes)) continue;
+    if (pool.empty()) break;
+    pointers[view.lanes] = pool.take();
+  }
+  if (view.lanes < a.view.lanes) view.level = 0;
+  if (view.empty()) return {Attempt::no_memory, 0, Channel::never};
+  take_inputs(g, n, view);
+  give(g, n, view, pointers, 0);
+  return {};
+}
+
+Attempt step_free(TimedInstance& g, TimedNode& n) {
+  Access a;
+  if (const Attempt z = zip(g, n, 0, n.inputs, a.view); !acted(z)) return z;
+  Attempt out;
+  if (!g.room(n, out)) return out;
+  read_access(g, n, a);
+  for (unsigned k = 0; k < a.view.lanes; ++k)
+    if (a.is_on(k)) g.free_pointer(n.node->pool, a.operands[0][k]);
+  take_inputs(g, n, a.view);
+  give(g, n, a.view, nullptr, 0);
+  return {};
+}
+
+// --- off chip
+
+bool writes(NodeKind kind) { return kind == NodeKind::dram_store || kind == NodeKind::bulk_store; }
+
+/// The bursts that bytes from .. to-1 of an array lie in.
+void add_bursts(DramQueue& q, std::uint64_t request, std::uint64_t from, std::uint64_t to,
+                bool write, Pending& pending) {
+  for (std::uint64_t at = from / burst * burst; at < to; at += burst) {
+    unsigned halves = 0;
+    if (from < at + burst / 2) halves |= 1;
+    if (to > at + burst / 2) halves |= 2;
+    q.commands.push({at, request, halves, write});
+    ++pending.open;
+  }
+}
+
+/// One burst for all lanes that meet in it.
+void add_elements(const TimedInstance& g, const TimedNode& n, DramQueue& q, std::uint64_t request,
+                  const Access& a, Pending& pending) {
+  const unsigned bytes = Type{g.graph.drams()[n.node->dram].element}.bytes();
+  const std::uint64_t base = g.array_base(n.node->dram);
+  std::uint64_t at[lanes_per_vector];
+  unsigned halves[lanes_per_vector];
+  unsigned count = 0;
+  for (unsigned k = 0; k < a.view.lanes; ++k) {
+    if (!a.is_on(k)) continue;
+    const std::uint64_t byte =
+        base + static_cast<std::uint64_t>(exact_index(n.element, a.operands[0][k])) * bytes;
+    const unsigned half = 1u << (byte / (burst / 2) % 2);
+    unsigned i = 0;
+    while (i < count && at[i] != byte / burst * burst) ++i;
+    if (i == count) {
+      at[count] = byte / burst * burst;
+      halves[count++] = 0;
+    }
+    halves[i] |= half;
+  }
+  // An atomic reads its bursts and writes them back.
+  for (unsigned i = 0; i < count; ++i) {
+    if (!writes(n.kind)) {
+      q.commands.push({at[i], request, halves[i], false});
+      ++pending.open;
+    }
+    if (n.kind != NodeKind::dram_load) {
+      q.commands.push({at[i], request, halves[i], true});
+      ++pending.open;
+    }
+  }
+}
+
+void accept(TimedInstance& g, TimedNode& n, const Access& a) {
+  DramQueue& q = g.queue(n);
+  const std::uint64_t number = q.first + q.requests.size();
+  Pending& p = q.requests.push({});
+  p.what = a.view;
+  p.ready = g.now;
+  std::uint32_t operands[5] = {};
+  const bool bulk = n.kind == NodeKind::bulk_load || n.kind == NodeKind::bulk_store;
+  for (unsigned k = 0; k < a.view.lanes; ++k) {
+    if (!a.is_on(k)) continue;
+    a.of_lane(k, operands);
+    p.results[k] = perform(g.memories, *n.node, n.element, operands);
+    if (!bulk) continue;
+    const BulkRange r = bulk_range(g.memories, *n.node, n.element, operands);
+    const SramDecl& sram = g.graph.srams()[n.node->sram];
+    const std::uint64_t bytes = Type{sram.element}.bytes();
+    const std::uint64_t base = g.array_base(n.node->dram);
+    const auto from = static_cast<std::uint64_t>(r.base + static_cast<std::int64_t>(r.first));
+    p.unit = unit_of(g, n.node->sram, operands[0]);
+    if (r.last != r.first)
+      add_bursts(q, number, base + from * bytes, base + (from + r.last - r.first) * bytes,
+                 n.kind == NodeKind::bulk_store, p);
+    // 64 bytes of a buffer are read or written in a cycle, whatever the width of its elements.
+    MemoryPorts& ports = g.ports(p.unit);
+    const std::uint64_t rows = (sram.size * bytes + burst - 1) / burst;
+    if (n.kind == NodeKind::bulk_store) {
+      ports.read_free = std::max(ports.read_free, g.now) + rows;
+      p.ready = std::max(p.ready, ports.read_free);
+    } else if (const std::uint64_t empty = rows - std::min<std::uint64_t>(rows, p.open);
+               empty != 0) {
+      ports.write_free = std::max(ports.write_free, g.now) + empty;
+      p.ready = std::max(p.ready, ports.write_free);
+    }
+  }
+  if (!bulk) add_elements(g, n, q, number, a, p);
+}
+
+/// An AG issues one burst, takes one vector and gives one back in a cycle.
+Attempt step_dram(TimedInstance& g, TimedNode& n) {
+  DramQueue& q = g.queue(n);
+  const unsigned limit = g.machine.address.outstanding;
+  bool did = false;
+  Attempt why{Attempt::no_input, 0, Channel::never};
+  if (!q.commands.empty()) {
+    const Burst& b = q.commands.front();
+    if (q.outstanding < limit && g.issue(n, b)) {
+      ++q.outstanding;
+      q.commands.pop();
+      did = true;
+    } else {
+      why = {Attempt::no_memory, 0, q.outstanding < limit ? g.now + 1 : Channel::never};
+    }
+  }
+  if (!q.requests.empty() && q.requests.front().open == 0) {
+    Attempt out;
+    if (q.requests.front().ready > g.now) {
+      if (why.kind == Attempt::no_input) why.again = q.requests.front().ready;
+    } else if (g.room(n, out)) {
+      const Pending& p = q.requests.front();
+      give(g, n, p.what, p.results, 0);
+      q.requests.pop();
+      ++q.first;
+      did = true;
+    } else if (why.kind == Attempt::no_input) {
+      why = out;
+    }
+  }
+  if (q.commands.empty() && q.requests.size() < limit) {
+    Access a;
+    const Attempt z = zip(g, n, 0, n.inputs, a.view);
+    if (acted(z)) {
+      read_access(g, n, a);
+      accept(g, n, a);
+      take_inputs(g, n, a.view);
+      did = true;
+    } else {
+      why.again = std::min(why.again, z.again);
+      if (why.kind == Attempt::no_input) why.port = z.port;
+    }
+  }
+  return did ? Attempt{} : why;
+}
+
+}  // namespace
+
+Attempt attempt_memory(TimedInstance& g, TimedNode& n) {
+  switch (n.kind) {
+    case NodeKind::alloc: return step_alloc(g, n);
+    case NodeKind::free: return step_free(g, n);
+    case NodeKind::sram_load:
+    case NodeKind::sram_store:
+    case NodeKind::sram_atomic:
+    case NodeKind::sram_fill: return step_sram(g, n);
+    default: return step_dram(g, n);
+  }
+}
+
+}  // namespace revet::sim
