@@ -1,6 +1,6 @@
 // Units start where a greedy construction puts them: the deepest nested first, then always the unit
 // most tied to those already placed, at the free slot nearest to them. Annealing then moves a unit
-// to another slot of its kind, changing places with what is there. Half of the moves aim at the
+// to another slot of its kind, changing places with what is there. Most moves aim at the
 // neighbourhood of a unit that shares a net, the rest at a window that shrinks as fewer moves are
 // accepted (Betz and Rose's schedule, VPR).
 //
@@ -41,8 +41,11 @@ class Random {
 };
 
 constexpr double moves_per_unit = 10;  ///< x units^(1/3): moves at each temperature
+constexpr double first_heat = 0.7;     ///< x the deviation of what a move changes the cost by
+constexpr double cooling = 0.95;
 constexpr unsigned most_temperatures = 200;
-constexpr double comfortable = 0.4;  ///< share of the tracks that nets of an area take undisturbed
+constexpr double comfortable = 0.2;  ///< share of the tracks that nets of an area take undisturbed
+constexpr double crowd_price = 20;   ///< of a link through an area that is used once over
 
 class Annealer {
  public:
@@ -227,7 +230,7 @@ class Annealer {
         for (int c = 0; c < g_.width; ++c) {
           const double over =
               congestion_[k][static_cast<std::size_t>(r * g_.width + c)] - comfortable;
-          if (over > 0) along += spread_ * 20 * over;
+          if (over > 0) along += spread_ * crowd_price * over;
           sums_[k][static_cast<std::size_t>((r + 1) * (g_.width + 1) + c + 1)] =
               sums_[k][static_cast<std::size_t>(r * (g_.width + 1) + c + 1)] + along;
         }
@@ -261,7 +264,7 @@ class Annealer {
 
   int pick_slot(std::uint32_t unit, int range) {
     int from = slot_of_[unit];
-    if ((random_.next() >> 63) != 0) {
+    if (random_.below(8) != 0) {
       const std::vector<std::uint32_t>& nets = nets_of_[unit];
       const Pinned& n = nets_[nets[random_.below(static_cast<std::uint32_t>(nets.size()))]];
       from = slot_of_[pins_[n.first + random_.below(n.last - n.first)]];
@@ -328,7 +331,7 @@ class Annealer {
         });
       const double rate = static_cast<double>(accepted) / static_cast<double>(moves);
       range = std::clamp(range * (1 - 0.44 + rate), 1.0, widest);
-      temperature *= rate > 0.8 ? 0.8 : rate > 0.15 ? 0.93 : 0.8;
+      temperature *= rate > 0.8 ? 0.8 : rate > 0.15 ? cooling : 0.8;
       if (temperature < 0.002 * sum / static_cast<double>(nets_.size())) break;
     }
     estimate_congestion(0.5);
@@ -353,7 +356,7 @@ class Annealer {
         ++tried;
         return false;
       });
-    return tried == 0 ? 1 : 0.3 * std::sqrt(squares / tried);
+    return tried == 0 ? 1 : first_heat * std::sqrt(squares / tried);
   }
 
   const Netlist& netlist_;

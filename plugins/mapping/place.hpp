@@ -35,8 +35,8 @@ struct NetUnit {
       0;  ///< depth of loops around it: the deeper, the sooner and closer it is placed
 };
 
-/// One output of a unit and all inputs that read it. A sink may be named more than once, and may be
-/// the driver itself.
+/// One output of a unit and all inputs that read it, by index of the unit. A sink may be named more
+/// than once, and may be the driver itself.
 struct Net {
   std::uint32_t driver = 0;
   std::vector<std::uint32_t> sinks;

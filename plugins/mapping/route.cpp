@@ -13,18 +13,21 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <limits>
 #include <queue>
 
 namespace revet::mapping {
 namespace {
 
-constexpr unsigned first_rounds = 40, more_rounds = 12;
+constexpr unsigned first_rounds = 60, more_rounds = 12;
 constexpr unsigned refinements = 2;
+constexpr double first_pressure = 0.5, pressure_growth = 1.2;
+constexpr double memory_price = 0.2;  ///< of a track too many in an earlier round
 /// What a tree pays for branching further away from its driver, in links per link: less than 1, or
 /// broadcasts would take a way of their own to each sink.
-constexpr double depth_price = 0.3;
+constexpr double depth_price = 0.5;
+/// What redrawing a tree counts a link of each sink's way for, against a link of the tree.
+constexpr double hop_price = 0.2;
 constexpr double never = std::numeric_limits<double>::infinity();
 
 class Router {
@@ -206,7 +209,7 @@ class Router {
 
   /// True where at last no link is over-used.
   bool negotiate(Tracks& t, unsigned rounds, bool first) {
-    t.pressure = 0.5;
+    t.pressure = first_pressure;
     for (unsigned round = 0; round < rounds; ++round) {
       for (const std::uint32_t n : t.nets) {
         Tree& tree = out_.trees[n];
@@ -217,9 +220,10 @@ class Router {
       }
       bool over = false;
       for (std::size_t l = 0; l < t.usage.size(); ++l)
-        if (t.usage[l] > t.capacity) over = true, t.history[l] += 0.4 * (t.usage[l] - t.capacity);
+        if (t.usage[l] > t.capacity)
+          over = true, t.history[l] += memory_price * (t.usage[l] - t.capacity);
       if (!over) return true;
-      t.pressure = std::min(t.pressure * 1.4, 1000.0);
+      t.pressure = std::min(t.pressure * pressure_growth, 1000.0);
     }
     return false;
   }
@@ -311,13 +315,30 @@ class Router {
     }
   }
 
+  /// Of its links and, at a lower price, of the ways to all sinks.
+  double length(const Tree& tree, std::uint32_t net) {
+    const std::array<int, 4> roots = g_.corners(pins_[net].driver);
+    for (const int s : roots) depth_[size(s)] = 0;
+    for (const int l : tree) depth_[size(to_[size(l)])] = depth_[size(Lattice::link_from(l))] + 1;
+    int hops = 0;
+    for (const int sink : pins_[net].sinks) {
+      int least = std::numeric_limits<int>::max();
+      for (const int s : g_.corners(sink))
+        if (depth_[size(s)] >= 0) least = std::min(least, depth_[size(s)]);
+      hops += least;
+    }
+    for (const int s : roots) depth_[size(s)] = -1;
+    for (const int l : tree) depth_[size(to_[size(l)])] = -1;
+    return static_cast<double>(tree.size()) + hop_price * hops;
+  }
+
   void refine(Tracks& t) {
     for (const std::uint32_t n : t.nets) {
       Tree& tree = out_.trees[n];
       if (tree.empty()) continue;
       use(t, tree, -1);
       Tree other;
-      if (grow(t, n, other) && other.size() < tree.size()) tree = std::move(other);
+      if (grow(t, n, other) && length(other, n) < length(tree, n)) tree = std::move(other);
       use(t, tree, 1);
     }
   }
