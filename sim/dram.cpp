@@ -143,8 +143,7 @@ bool DramChannel::offer(std::uint64_t id, const DramPlace& place, bool write) {
   ++waiting_;
   if (write == writing_) {
     if (q.hit[b] == slot) column_wake_ = std::min(column_wake_, column_clock(b, write));
-    if (q.miss[b] == slot)
-      row_wake_ = std::min(row_wake_, is_open(b) ? may_precharge_[b] : activate_clock(b));
+    if (q.miss[b] == slot) row_wake_ = std::min(row_wake_, row_clock(b));
   }
   rest();
   return true;
@@ -228,14 +227,32 @@ void DramChannel::account(DramCounts& counts, Clock from, Clock to) const {
   const Clock refreshed = pcs_[pseudo_channel_of(b)].refreshed - late_;
   const std::uint64_t refresh = overlap(from, refreshed);
   std::uint64_t activation = 0;
-  if (!is_open(b))
-    activation = overlap(std::max(precharged_[b] - late_, refreshed),
-                         std::max(row_bus_free_, activate_clock(b)));
-  else if (r.row != row_[b] && (active_ & bit(b)) == 0)
-    activation = overlap(std::max(may_precharge_[b], refreshed), row_bus_free_);
+  if ((row_candidates() & bit(b)) != 0 && q.miss[b] == q.head)
+    activation = overlap(std::max(otherwise_clock(b), refreshed), row_clock(b));
+  const Clock first = std::max(from, refreshed);
+  const std::uint64_t younger =
+      first > to || activation == all ? 0 : younger_held(first, to) - activation;
   counts.refresh_clocks += refresh;
   counts.activation_clocks += activation;
-  counts.waiting_clocks += all - refresh - activation;
+  counts.younger_activation_clocks += younger;
+  counts.waiting_clocks += all - refresh - activation - younger;
+}
+
+/// Of these clocks, those in which activations hold back any request.
+std::uint64_t DramChannel::younger_held(Clock from, Clock to) const {
+  // A row command can issue in the last only. It is not held back, but what it goes before is.
+  Clock first = never, second = never;
+  bool issues = false;
+  for (std::uint32_t left = row_candidates(); left != 0; left &= left - 1) {
+    const auto b = static_cast<unsigned>(std::countr_zero(left));
+    const Clock at = otherwise_clock(b);
+    second = std::min(second, std::max(first, at));
+    first = std::min(first, at);
+    issues |= row_clock(b) <= to;
+  }
+  if (first > to) return 0;
+  const auto held = static_cast<std::uint64_t>(to - std::max(from, first) + 1);
+  return issues && second > to ? held - 1 : held;
 }
 
 void DramChannel::settle(Clock to) {
@@ -348,6 +365,23 @@ DramChannel::Clock DramChannel::activate_clock(unsigned bank) const {
   return std::max(may_activate_[bank], groups_[group_of(bank)].activate) - late_;
 }
 
+/// Banks in which the oldest request without its row open may need a row command.
+std::uint32_t DramChannel::row_candidates() const {
+  const Queue& q = queues_[writing_];
+  return q.misses & ~(open_ & (active_ | q.held));
+}
+
+/// The least clock of that command.
+DramChannel::Clock DramChannel::row_clock(unsigned bank) const {
+  return std::max(row_bus_free_, is_open(bank) ? may_precharge_[bank] : activate_clock(bank));
+}
+
+/// The same if activations held back nothing.
+DramChannel::Clock DramChannel::otherwise_clock(unsigned bank) const {
+  if (is_open(bank)) return may_precharge_[bank];
+  return std::max(precharged_[bank], pcs_[pseudo_channel_of(bank)].refreshed) - late_;
+}
+
 void DramChannel::row_slot() {
   if (refreshes_ != 0) {
     refresh();
@@ -357,21 +391,15 @@ void DramChannel::row_slot() {
   Clock soonest = never;
   Slot best = none;
   std::uint64_t age = youngest;
-  const auto consider = [&](unsigned b, Clock at) {
+  for (std::uint32_t left = row_candidates(); left != 0; left &= left - 1) {
+    const auto b = static_cast<unsigned>(std::countr_zero(left));
+    const Clock at = row_clock(b);
     if (at > now_) {
       soonest = std::min(soonest, at);
     } else if (q.miss_age[b] < age) {
       age = q.miss_age[b];
       best = q.miss[b];
     }
-  };
-  for (std::uint32_t left = q.misses & ~open_; left != 0; left &= left - 1) {
-    const auto b = static_cast<unsigned>(std::countr_zero(left));
-    consider(b, activate_clock(b));
-  }
-  for (std::uint32_t left = q.misses & open_ & ~active_ & ~q.held; left != 0; left &= left - 1) {
-    const auto b = static_cast<unsigned>(std::countr_zero(left));
-    consider(b, may_precharge_[b]);
   }
   if (best == none) {
     row_wake_ = soonest;
@@ -463,7 +491,7 @@ void DramChannel::refresh() {
   pcs_[refreshing_].refreshed = now_ + t_.rfc;
   row_bus_free_ = now_ + 1;
   refreshing_ = (refreshing_ + 1) % pseudo_channels;
-  if (--refreshes_ == 0) column_wake_ = now_ + 1;
+  --refreshes_;
 }
 
 }  // namespace revet::sim

@@ -271,6 +271,7 @@ DramSystemCounts DramSystem::counts() const {
     out.column_clocks += c.column_clocks;
     out.refresh_clocks += c.refresh_clocks;
     out.activation_clocks += c.activation_clocks;
+    out.younger_activation_clocks += c.younger_activation_clocks;
     out.waiting_clocks += c.waiting_clocks;
   }
   return out;

@@ -40,7 +40,7 @@ std::map<std::uint64_t, std::uint64_t> run(DramSystem& d, std::uint64_t& cycle) 
 
 void check_identity(const DramSystemCounts& c) {
   CHECK(c.idle_clocks + c.column_clocks + c.refresh_clocks + c.activation_clocks +
-            c.waiting_clocks ==
+            c.younger_activation_clocks + c.waiting_clocks ==
         c.clocks);
   CHECK(c.column_clocks * 32 == c.bytes_read + c.bytes_written);
 }

@@ -37,14 +37,15 @@ struct DramCounts {
   std::uint64_t row_hits = 0;   ///< requests whose row was open at their first command
   std::uint64_t forwarded = 0;  ///< reads answered from a write that waited
 
-  // Each clock is one of these.
+  // Each clock is one of these, the first that holds. A request is held back by activations if its
+  // ACT or PRE waits for the row bus, tRRD, tFAW or tRC, and for nothing else.
   std::uint64_t idle_clocks = 0;        ///< no request waits for a command
   std::uint64_t column_clocks = 0;      ///< a column command issues
   std::uint64_t refresh_clocks = 0;     ///< requests wait for a refresh
-  std::uint64_t activation_clocks = 0;  ///< the oldest request that has no row of its own and that
-                                        ///< the present mode serves has its ACT or PRE held back by
-                                        ///< the row bus, tRRD, tFAW or tRC, and by nothing else
-  std::uint64_t waiting_clocks = 0;     ///< any other wait
+  std::uint64_t activation_clocks = 0;  ///< activations hold back the oldest request without a row
+                                        ///< of its own that the present mode serves
+  std::uint64_t younger_activation_clocks = 0;  ///< activations hold back another of them
+  std::uint64_t waiting_clocks = 0;             ///< any other wait
 
   bool operator==(const DramCounts&) const = default;
 };
@@ -139,6 +140,10 @@ class DramChannel {
   Clock activate_clock(unsigned bank) const;
   bool column_slot(std::vector<std::uint64_t>& done);
   void issue_column(Slot slot, std::vector<std::uint64_t>& done);
+  Clock row_clock(unsigned bank) const;
+  Clock otherwise_clock(unsigned bank) const;
+  std::uint32_t row_candidates() const;
+  std::uint64_t younger_held(Clock from, Clock to) const;
   void row_slot();
   void refresh();
   void activate(Slot slot);

@@ -42,7 +42,7 @@ struct DramSystemCounts {
   /// Of all channels; each clock of a channel is one of the kinds of DramCounts.
   std::uint64_t clocks = 0;
   std::uint64_t idle_clocks = 0, column_clocks = 0, refresh_clocks = 0, activation_clocks = 0,
-                waiting_clocks = 0;
+                younger_activation_clocks = 0, waiting_clocks = 0;
   /// Clocks in which a request waited for a command.
   std::uint64_t pending_clocks() const { return clocks - idle_clocks; }
 
