@@ -1,35 +1,20 @@
 #include "revet/sim/dram.hpp"
 
-#include <algorithm>
-#include <bit>
-
 namespace revet::sim {
 namespace {
 
 constexpr std::int64_t long_ago = -1'000'000;
 constexpr std::uint64_t youngest = UINT64_MAX;
 
-}  // namespace
+unsigned lowest(std::uint32_t mask) { return static_cast<unsigned>(std::countr_zero(mask)); }
 
-DramPlace place_of(const DramMapping& mapping, std::uint64_t address) {
-  DramPlace out;
-  std::uint32_t* const fields[] = {&out.column,     &out.channel, &out.pseudo_channel,
-                                   &out.bank_group, &out.bank,    &out.row};
-  unsigned filled[6] = {};
-  std::uint64_t rest = address >> 5;
-  for (const auto& [field, bits] : mapping.fields) {
-    *fields[field] |= static_cast<std::uint32_t>(rest & ((std::uint64_t{1} << bits) - 1))
-                      << filled[field];
-    filled[field] += bits;
-    rest >>= bits;
-  }
-  return out;
-}
+}  // namespace
 
 DramChannel::DramChannel(const DramTiming& timing, unsigned read_queue, unsigned write_queue)
     : t_(timing),
       late_(static_cast<Clock>(timing.act) - 1),
       requests_(read_queue + write_queue + banks),
+      row_command_(long_ago),
       next_refresh_(timing.refi == 0 ? never : timing.refi),
       data_(std::bit_ceil(timing.cl + timing.burst + 1)) {
   const auto share = [&](double part) { return part * static_cast<double>(write_queue); };
@@ -45,7 +30,8 @@ DramChannel::DramChannel(const DramTiming& timing, unsigned read_queue, unsigned
     q.hit_age.fill(youngest);
     q.miss_age.fill(youngest);
   }
-  for (auto* of_banks : {&may_activate_, &may_precharge_, &precharged_}) of_banks->fill(long_ago);
+  may_activate_.fill(long_ago);
+  precharged_.fill(long_ago);
   for (auto& of_banks : may_column_) of_banks.fill(long_ago);
   owner_.fill(none);
   row_.fill(0);
@@ -113,6 +99,7 @@ void DramChannel::find_miss(Queue& q, unsigned bank, Slot from) {
 }
 
 bool DramChannel::forwards(const DramPlace& place) const {
+  if (waiting_writes_ == 0) return false;
   const unsigned bank = bank_of(place);
   const auto same = [&](const Request& w) {
     return w.write && w.row == place.row && w.column == place.column;
@@ -141,6 +128,7 @@ bool DramChannel::offer(std::uint64_t id, const DramPlace& place, bool write) {
                      none};
   append(q, slot);
   ++waiting_;
+  waiting_writes_ += write;
   if (write == writing_) {
     if (q.hit[b] == slot) column_wake_ = std::min(column_wake_, column_clock(b, write));
     if (q.miss[b] == slot) row_wake_ = std::min(row_wake_, row_clock(b));
@@ -176,6 +164,7 @@ void DramChannel::advance(std::uint64_t clock, std::vector<std::uint64_t>& done)
 
 void DramChannel::step(std::vector<std::uint64_t>& done) {
   settle(now_ - 1);
+  row_command_.advance(now_);
   if (now_ >= next_refresh_) {
     refreshes_ += pseudo_channels;
     next_refresh_ += t_.refi;
@@ -201,71 +190,6 @@ void DramChannel::step(std::vector<std::uint64_t>& done) {
   rest();
 }
 
-/// Counts the clocks from `from` to `to`, in which the state is as it is and no column command
-/// issues.
-void DramChannel::account(DramCounts& counts, Clock from, Clock to) const {
-  const auto all = static_cast<std::uint64_t>(to - from + 1);
-  if (waiting_ == 0) {
-    counts.idle_clocks += all;
-    return;
-  }
-  if (refreshes_ != 0) {
-    counts.refresh_clocks += all;
-    return;
-  }
-  const Queue& q = queues_[writing_];
-  if (q.head == none) {
-    counts.waiting_clocks += all;
-    return;
-  }
-  const auto overlap = [&](Clock begin, Clock end) {
-    return static_cast<std::uint64_t>(
-        std::max<Clock>(0, std::min(to + 1, end) - std::max(from, begin)));
-  };
-  const Request& r = requests_[q.head];
-  const unsigned b = r.bank;
-  const Clock refreshed = pcs_[pseudo_channel_of(b)].refreshed - late_;
-  const std::uint64_t refresh = overlap(from, refreshed);
-  std::uint64_t activation = 0;
-  if ((row_candidates() & bit(b)) != 0 && q.miss[b] == q.head)
-    activation = overlap(std::max(otherwise_clock(b), refreshed), row_clock(b));
-  const Clock first = std::max(from, refreshed);
-  const std::uint64_t younger =
-      first > to || activation == all ? 0 : younger_held(first, to) - activation;
-  counts.refresh_clocks += refresh;
-  counts.activation_clocks += activation;
-  counts.younger_activation_clocks += younger;
-  counts.waiting_clocks += all - refresh - activation - younger;
-}
-
-/// Of these clocks, those in which activations hold back any request.
-std::uint64_t DramChannel::younger_held(Clock from, Clock to) const {
-  // A row command can issue in the last only. It is not held back, but what it goes before is.
-  Clock first = never, second = never;
-  bool issues = false;
-  for (std::uint32_t left = row_candidates(); left != 0; left &= left - 1) {
-    const auto b = static_cast<unsigned>(std::countr_zero(left));
-    const Clock at = otherwise_clock(b);
-    second = std::min(second, std::max(first, at));
-    first = std::min(first, at);
-    issues |= row_clock(b) <= to;
-  }
-  if (first > to) return 0;
-  const auto held = static_cast<std::uint64_t>(to - std::max(from, first) + 1);
-  return issues && second > to ? held - 1 : held;
-}
-
-void DramChannel::settle(Clock to) {
-  if (settled_ < to) account(counts_, settled_ + 1, to);
-  settled_ = to;
-}
-
-DramCounts DramChannel::counts() const {
-  DramCounts out = counts_;
-  if (settled_ < now_) account(out, settled_ + 1, now_);
-  return out;
-}
-
 // Column commands.
 
 DramChannel::Clock DramChannel::column_clock(unsigned bank, bool write) const {
@@ -278,7 +202,7 @@ bool DramChannel::column_slot(std::vector<std::uint64_t>& done) {
   Slot best = none;
   std::uint64_t age = youngest;
   for (std::uint32_t left = active_; left != 0; left &= left - 1) {
-    const auto b = static_cast<unsigned>(std::countr_zero(left));
+    const unsigned b = lowest(left);
     const Request& r = requests_[owner_[b]];
     const Clock at = column_clock(b, r.write);
     if (at > now_) {
@@ -297,12 +221,11 @@ bool DramChannel::column_slot(std::vector<std::uint64_t>& done) {
   }
   if (refreshes_ == 0) {
     Queue& q = queues_[writing_];
-    for (std::uint32_t left = q.hits; left != 0; left &= left - 1) {
-      const auto b = static_cast<unsigned>(std::countr_zero(left));
-      const Clock at = column_clock(b, writing_);
-      if (at > now_) {
-        soonest = std::min(soonest, at);
-      } else if (q.hit_age[b] < age) {
+    const auto apart = writing_ ? of_groups([&](const Group& g) { return g.write <= now_; })
+                                : of_groups([&](const Group& g) { return g.read <= now_; });
+    for (std::uint32_t left = q.hits & apart; left != 0; left &= left - 1) {
+      const unsigned b = lowest(left);
+      if (may_column_[writing_][b] <= now_ && q.hit_age[b] < age) {
         age = q.hit_age[b];
         best = q.hit[b];
       }
@@ -315,6 +238,8 @@ bool DramChannel::column_slot(std::vector<std::uint64_t>& done) {
       issue_column(best, done);
       return true;
     }
+    for (std::uint32_t left = q.hits; left != 0; left &= left - 1)
+      soonest = std::min(soonest, column_clock(lowest(left), writing_));
   }
   column_wake_ = soonest;
   return false;
@@ -334,7 +259,7 @@ void DramChannel::issue_column(Slot slot, std::vector<std::uint64_t>& done) {
       g.write = std::max(g.write_after_read, g.write_after_write);
       g.read = std::max(g.read_after_read, g.read_after_write);
     }
-    may_precharge_[b] = std::max(may_precharge_[b], now_ + t_.cwl + t_.burst + t_.wr);
+    row_command_.set(b, std::max(row_command_.at(b), now_ + t_.cwl + t_.burst + t_.wr));
     done.push_back(r.id);
   } else {
     ++counts_.reads;
@@ -345,41 +270,33 @@ void DramChannel::issue_column(Slot slot, std::vector<std::uint64_t>& done) {
       g.write = std::max(g.write_after_read, g.write_after_write);
       g.read = std::max(g.read_after_read, g.read_after_write);
     }
-    may_precharge_[b] = std::max(may_precharge_[b], now_ + t_.rtp);
+    row_command_.set(b, std::max(row_command_.at(b), now_ + t_.rtp));
     data_[(first_data_ + returning_) & (data_.size() - 1)] = {now_ + t_.cl + t_.burst, r.id};
     ++returning_;
   }
   --waiting_;
+  waiting_writes_ -= r.write;
   free_.push_back(slot);
   column_wake_ = now_ + 1;
   // The row may be closed now.
   if (refreshes_ != 0)
     row_wake_ = now_;
   else if ((queues_[writing_].misses & bit(b)) != 0)
-    row_wake_ = std::min(row_wake_, may_precharge_[b]);
+    row_wake_ = std::min(row_wake_, row_command_.at(b));
 }
 
 // Row commands.
 
-DramChannel::Clock DramChannel::activate_clock(unsigned bank) const {
-  return std::max(may_activate_[bank], groups_[group_of(bank)].activate) - late_;
-}
-
-/// Banks in which the oldest request without its row open may need a row command.
-std::uint32_t DramChannel::row_candidates() const {
-  const Queue& q = queues_[writing_];
-  return q.misses & ~(open_ & (active_ | q.held));
-}
-
-/// The least clock of that command.
+/// The least clock of the row command that the bank needs.
 DramChannel::Clock DramChannel::row_clock(unsigned bank) const {
-  return std::max(row_bus_free_, is_open(bank) ? may_precharge_[bank] : activate_clock(bank));
+  const Clock at = std::max(row_bus_free_, row_command_.at(bank));
+  return is_open(bank) ? at : std::max(at, groups_[group_of(bank)].activate - late_);
 }
 
-/// The same if activations held back nothing.
-DramChannel::Clock DramChannel::otherwise_clock(unsigned bank) const {
-  if (is_open(bank)) return may_precharge_[bank];
-  return std::max(precharged_[bank], pcs_[pseudo_channel_of(bank)].refreshed) - late_;
+/// Banks in which it can issue now, if the row bus is free.
+std::uint32_t DramChannel::row_ready() const {
+  const auto apart = of_groups([&](const Group& g) { return g.activate - late_ <= now_; });
+  return row_candidates() & row_command_.reached() & (open_ | apart);
 }
 
 void DramChannel::row_slot() {
@@ -388,23 +305,17 @@ void DramChannel::row_slot() {
     return;
   }
   const Queue& q = queues_[writing_];
-  Clock soonest = never;
-  Slot best = none;
-  std::uint64_t age = youngest;
-  for (std::uint32_t left = row_candidates(); left != 0; left &= left - 1) {
-    const auto b = static_cast<unsigned>(std::countr_zero(left));
-    const Clock at = row_clock(b);
-    if (at > now_) {
-      soonest = std::min(soonest, at);
-    } else if (q.miss_age[b] < age) {
-      age = q.miss_age[b];
-      best = q.miss[b];
-    }
-  }
-  if (best == none) {
-    row_wake_ = soonest;
+  const std::uint32_t ready = row_ready();
+  if (ready == 0) {
+    row_wake_ = never;
+    for (std::uint32_t left = row_candidates(); left != 0; left &= left - 1)
+      row_wake_ = std::min(row_wake_, row_clock(lowest(left)));
     return;
   }
+  unsigned oldest = lowest(ready);
+  for (std::uint32_t left = ready & (ready - 1); left != 0; left &= left - 1)
+    if (q.miss_age[lowest(left)] < q.miss_age[oldest]) oldest = lowest(left);
+  const Slot best = q.miss[oldest];
   Request& r = requests_[best];
   r.started = true;
   if (is_open(r.bank)) {
@@ -432,7 +343,8 @@ void DramChannel::activate(Slot slot) {
   }
   may_column_[0][b] = at + t_.rcd_rd;
   may_column_[1][b] = at + t_.rcd_wr;
-  may_precharge_[b] = at + t_.ras;
+  row_command_.set(b, at + t_.ras);
+  again_ &= ~bit(b);
   may_activate_[b] = at + t_.rc;
   PseudoChannel& p = pcs_[pseudo_channel_of(b)];
   p.activates[p.next] = at;
@@ -448,7 +360,11 @@ void DramChannel::activate(Slot slot) {
 void DramChannel::precharge(unsigned bank) {
   open_ &= ~bit(bank);
   precharged_[bank] = now_ + t_.rp;
-  may_activate_[bank] = std::max(may_activate_[bank], precharged_[bank]);
+  if (may_activate_[bank] > precharged_[bank])
+    again_ |= bit(bank);
+  else
+    may_activate_[bank] = precharged_[bank];
+  row_command_.set(bank, may_activate_[bank] - late_);
   for (Queue& q : queues_) {
     q.hit[bank] = none;
     q.hit_age[bank] = youngest;
@@ -473,7 +389,7 @@ void DramChannel::refresh() {
     if (!open)
       at = std::max(at, may_activate_[b]);
     else if (is_open(b))
-      at = std::max(at, may_precharge_[b]);
+      at = std::max(at, row_command_.at(b));
   if (at > now_) {
     row_wake_ = at;
     return;
@@ -487,7 +403,11 @@ void DramChannel::refresh() {
     return;
   }
   ++counts_.refreshes;
-  for (unsigned b = first; b < last; ++b) may_activate_[b] = now_ + t_.rfc;
+  again_ &= ~mask;
+  for (unsigned b = first; b < last; ++b) {
+    may_activate_[b] = now_ + t_.rfc;
+    row_command_.set(b, may_activate_[b] - late_);
+  }
   pcs_[refreshing_].refreshed = now_ + t_.rfc;
   row_bus_free_ = now_ + 1;
   refreshing_ = (refreshing_ + 1) % pseudo_channels;

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "revet/sim/dram_system.hpp"
 
@@ -30,26 +31,37 @@ void bench(const std::string& pattern, std::uint64_t clocks) {
   const Machine machine = machine_of();
   DramSystem dram(machine);
   constexpr std::uint64_t window = 2048;  // halves of bursts
+  struct Offer {
+    std::uint64_t id, address;
+    unsigned halves;
+    bool write;
+  };
+  // Of each channel, so that one whose queue is full does not hold up the others.
+  std::vector<std::vector<Offer>> backlog(machine.dram.channels);
+  std::vector<std::size_t> first(machine.dram.channels);
   std::vector<std::uint64_t> done;
-  std::uint64_t draw = 1, next = 0, outstanding = 0, cycle = 0, address = 0;
-  unsigned halves = 3;
-  bool write = false, taken = true;
-  const std::uint64_t cost = pattern == "random32" ? 1 : 2;
+  std::uint64_t draw = 1, next = 0, outstanding = 0;
+  const unsigned cost = pattern == "random32" ? 1 : 2;
   const auto cycles = static_cast<std::uint64_t>(static_cast<double>(clocks) *
                                                  machine.dram.timing.clock_ns * machine.clock_ghz);
   const auto start = std::chrono::steady_clock::now();
-  for (; cycle < cycles; ++cycle) {
-    while (pattern != "idle" && outstanding + cost <= window) {
-      if (taken) {
-        draw = 6364136223846793005u * draw + 1442695040888963407u;
-        address = pattern == "sequential" ? 64 * next : draw >> 36 << 6;
-        if (pattern == "random32") halves = 1u << (draw >> 35 & 1);
-        if (pattern == "mixed") write = (draw >> 34 & 3) == 0;
-        ++next;
+  for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
+    for (; pattern != "idle" && outstanding + cost <= window; ++next, outstanding += cost) {
+      draw = 6364136223846793005u * draw + 1442695040888963407u;
+      const std::uint64_t address = pattern == "sequential" ? 64 * next : draw >> 36 << 6;
+      const unsigned halves = cost == 2 ? 3 : 1u << (draw >> 35 & 1);
+      const bool write = pattern == "mixed" && (draw >> 34 & 3) == 0;
+      backlog[address / 64 % machine.dram.channels].push_back({next, address, halves, write});
+    }
+    for (std::size_t c = 0; c < backlog.size(); ++c) {
+      for (; first[c] < backlog[c].size(); ++first[c]) {
+        const Offer& o = backlog[c][first[c]];
+        if (!dram.offer(o.id, o.address, o.halves, o.write)) break;
       }
-      taken = dram.offer(next, address, halves, write);
-      if (!taken) break;
-      outstanding += cost;
+      if (first[c] == backlog[c].size()) {
+        backlog[c].clear();
+        first[c] = 0;
+      }
     }
     done.clear();
     dram.tick(cycle, done);

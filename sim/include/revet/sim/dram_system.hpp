@@ -117,7 +117,8 @@ class DramSystem {
 
   const DramClock clock_;
   const bool ideal_, coalescing_;
-  const DramMapping mapping_;
+  const DramDecoder decoder_;
+  const bool together_;  ///< the halves of a burst are neighbours in a row
   std::vector<DramChannel> channels_;
   std::vector<std::uint64_t> due_;  ///< of each channel, the clock to visit it; `never` if idle
   std::uint64_t next_due_ = never;
