@@ -146,11 +146,12 @@ bool DramChannel::mode_changes() const {
 
 /// Finds the next clock at which anything can happen.
 void DramChannel::rest() {
+  wake_ = now_ + 1;
+  if (column_wake_ <= wake_ || !forwarded_.empty() || mode_changes()) return;
   Clock wake = std::min(column_wake_, std::max(row_wake_, row_bus_free_));
   wake = std::min(wake, next_refresh_);
   if (returning_ != 0) wake = std::min(wake, data_[first_data_].first);
-  if (!forwarded_.empty() || mode_changes()) wake = now_ + 1;
-  wake_ = std::max(wake, now_ + 1);
+  wake_ = std::max(wake_, wake);
 }
 
 void DramChannel::advance(std::uint64_t clock, std::vector<std::uint64_t>& done) {
@@ -180,8 +181,10 @@ void DramChannel::step(std::vector<std::uint64_t>& done) {
     account(counts_, now_, now_);
   settled_ = now_;
   if (now_ >= row_wake_ && now_ >= row_bus_free_) row_slot();
-  done.insert(done.end(), forwarded_.begin(), forwarded_.end());
-  forwarded_.clear();
+  if (!forwarded_.empty()) {
+    done.insert(done.end(), forwarded_.begin(), forwarded_.end());
+    forwarded_.clear();
+  }
   while (returning_ != 0 && data_[first_data_].first <= now_) {
     done.push_back(data_[first_data_].second);
     first_data_ = (first_data_ + 1) & static_cast<unsigned>(data_.size() - 1);
@@ -198,18 +201,22 @@ DramChannel::Clock DramChannel::column_clock(unsigned bank, bool write) const {
 }
 
 bool DramChannel::column_slot(std::vector<std::uint64_t>& done) {
-  Clock soonest = never;
+  const Clock next = now_ + 1;
+  Clock soonest = never;  // if nothing issues
+  Clock rest = never;     // after the best, at least: its bank group may hold back less than now
   Slot best = none;
   std::uint64_t age = youngest;
   for (std::uint32_t left = active_; left != 0; left &= left - 1) {
     const unsigned b = lowest(left);
     const Request& r = requests_[owner_[b]];
     const Clock at = column_clock(b, r.write);
-    if (at > now_) {
-      soonest = std::min(soonest, at);
-    } else if (r.age < age) {
+    soonest = std::min(soonest, at);
+    if (at <= now_ && r.age < age) {
+      if (best != none) rest = next;
       age = r.age;
       best = owner_[b];
+    } else {
+      rest = std::min(rest, std::max(next, may_column_[r.write][b]));
     }
   }
   if (best != none) {
@@ -217,6 +224,7 @@ bool DramChannel::column_slot(std::vector<std::uint64_t>& done) {
     active_ &= ~bit(b);
     owner_[b] = none;
     issue_column(best, done);
+    column_wake_ = queues_[writing_].hits == 0 ? rest : next;
     return true;
   }
   if (refreshes_ == 0) {
@@ -236,6 +244,7 @@ bool DramChannel::column_slot(std::vector<std::uint64_t>& done) {
       find_hit(q, r.bank, r.younger);
       if (!r.started) ++counts_.row_hits;
       issue_column(best, done);
+      column_wake_ = next;
       return true;
     }
     for (std::uint32_t left = q.hits; left != 0; left &= left - 1)
@@ -277,7 +286,6 @@ void DramChannel::issue_column(Slot slot, std::vector<std::uint64_t>& done) {
   --waiting_;
   waiting_writes_ -= r.write;
   free_.push_back(slot);
-  column_wake_ = now_ + 1;
   // The row may be closed now.
   if (refreshes_ != 0)
     row_wake_ = now_;
@@ -338,6 +346,8 @@ void DramChannel::activate(Slot slot) {
   owner_[b] = slot;
   row_[b] = r.row;
   for (Queue& q : queues_) {
+    // Of a closed bank, all requests are misses.
+    if ((q.misses & bit(b)) == 0) continue;
     find_hit(q, b, q.first[b]);
     find_miss(q, b, q.first[b]);
   }
@@ -366,6 +376,7 @@ void DramChannel::precharge(unsigned bank) {
     may_activate_[bank] = precharged_[bank];
   row_command_.set(bank, may_activate_[bank] - late_);
   for (Queue& q : queues_) {
+    if (((q.hits | q.misses) & bit(bank)) == 0) continue;
     q.hit[bank] = none;
     q.hit_age[bank] = youngest;
     q.hits &= ~bit(bank);

@@ -77,11 +77,6 @@ bool DramChannel::younger_held_now() const {
   return (otherwise & (otherwise - 1)) != 0;
 }
 
-void DramChannel::settle(Clock to) {
-  if (settled_ < to) account(counts_, settled_ + 1, to);
-  settled_ = to;
-}
-
 DramCounts DramChannel::counts() const {
   DramCounts out = counts_;
   if (settled_ < now_) account(out, settled_ + 1, now_);

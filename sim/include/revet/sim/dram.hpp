@@ -159,7 +159,10 @@ class DramChannel {
   void activate(Slot slot);
   void precharge(unsigned bank);
   void account(DramCounts& counts, Clock from, Clock to) const;
-  void settle(Clock to);
+  void settle(Clock to) {
+    if (settled_ < to) account(counts_, settled_ + 1, to);
+    settled_ = to;
+  }
 
   DramTiming t_;
   Clock late_;                               ///< an ACT counts from its last clock on the bus
