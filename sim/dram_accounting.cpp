@@ -51,22 +51,18 @@ DramChannel::Clock DramChannel::otherwise_clock(unsigned bank) const {
 /// Of these clocks, those in which activations hold back any request.
 std::uint64_t DramChannel::younger_held(Clock from, Clock to) const {
   if (from == row_command_.now()) return younger_held_now();
-  // A row command can issue in the last only. It is not held back, but what it goes before is.
-  Clock first = never, second = never;
-  bool issues = false;
-  for (std::uint32_t left = row_candidates(); left != 0; left &= left - 1) {
-    const unsigned b = static_cast<unsigned>(std::countr_zero(left));
-    const Clock at = otherwise_clock(b);
-    second = std::min(second, std::max(first, at));
-    first = std::min(first, at);
-    issues |= row_clock(b) <= to;
+  // Nothing issues in clocks that are not visited.
+  Clock first = from;
+  if ((row_candidates() & row_command_.reached()) == 0) {
+    first = never;
+    for (std::uint32_t left = row_candidates(); left != 0; left &= left - 1)
+      first = std::min(first, otherwise_clock(static_cast<unsigned>(std::countr_zero(left))));
   }
-  if (first > to) return 0;
-  const auto held = static_cast<std::uint64_t>(to - std::max(from, first) + 1);
-  return issues && second > to ? held - 1 : held;
+  return static_cast<std::uint64_t>(std::max<Clock>(0, to - std::max(from, first) + 1));
 }
 
-/// The same of the clock that is visited.
+/// The same of the clock that is visited. A row command that issues is not held back, but what it
+/// goes before is.
 bool DramChannel::younger_held_now() const {
   const std::uint32_t candidates = row_candidates();
   std::uint32_t otherwise = candidates & row_command_.reached();

@@ -1,6 +1,7 @@
 #include "revet/sim/dram_system.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
@@ -284,6 +285,9 @@ DramSystemCounts DramSystem::counts() const {
     out.younger_activation_clocks += c.younger_activation_clocks;
     out.waiting_clocks += c.waiting_clocks;
   }
+  assert(out.clocks == out.idle_clocks + out.column_clocks + out.refresh_clocks +
+                           out.activation_clocks + out.younger_activation_clocks +
+                           out.waiting_clocks);
   return out;
 }
 

@@ -61,6 +61,7 @@ class DramChannel {
   unsigned room(bool write) const { return queues_[write].limit - queues_[write].size; }
   /// True if a read is answered from a write that waits, which needs no entry.
   bool forwards(const DramPlace& place) const;
+  /// False if no read at all is answered so.
   bool may_forward() const { return waiting_writes_ != 0; }
 
   /// One clock. Ids of requests that are done in it are appended to `done`: a write when its

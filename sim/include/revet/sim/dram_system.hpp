@@ -123,7 +123,7 @@ class DramSystem {
   std::vector<std::uint64_t> due_;  ///< of each channel, the clock to visit it; `never` if idle
   std::uint64_t next_due_ = never;
   std::uint64_t now_ = 0;    ///< memory clock
-  std::uint64_t cycle_ = 0;  ///< after the last tick
+  std::uint64_t cycle_ = 0;  ///< core cycle after the last tick
   std::vector<Request> requests_;
   std::vector<std::uint32_t> free_;
   std::uint64_t pending_ = 0;  ///< requests
