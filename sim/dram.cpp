@@ -15,6 +15,7 @@ DramChannel::DramChannel(const DramTiming& timing, unsigned read_queue, unsigned
       late_(static_cast<Clock>(timing.act) - 1),
       requests_(read_queue + write_queue + banks),
       row_command_(long_ago),
+      column_command_{ClockWheel<banks>(long_ago), ClockWheel<banks>(long_ago)},
       next_refresh_(timing.refi == 0 ? never : timing.refi),
       data_(std::bit_ceil(timing.cl + timing.burst + 1)) {
   const auto share = [&](double part) { return part * static_cast<double>(write_queue); };
@@ -32,7 +33,6 @@ DramChannel::DramChannel(const DramTiming& timing, unsigned read_queue, unsigned
   }
   may_activate_.fill(long_ago);
   precharged_.fill(long_ago);
-  for (auto& of_banks : may_column_) of_banks.fill(long_ago);
   owner_.fill(none);
   row_.fill(0);
   groups_.fill({long_ago, long_ago, long_ago, long_ago, long_ago, long_ago, long_ago});
@@ -166,6 +166,7 @@ void DramChannel::advance(std::uint64_t clock, std::vector<std::uint64_t>& done)
 void DramChannel::step(std::vector<std::uint64_t>& done) {
   settle(now_ - 1);
   row_command_.advance(now_);
+  for (auto& kind : column_command_) kind.advance(now_);
   if (now_ >= next_refresh_) {
     refreshes_ += pseudo_channels;
     next_refresh_ += t_.refi;
@@ -197,61 +198,68 @@ void DramChannel::step(std::vector<std::uint64_t>& done) {
 
 DramChannel::Clock DramChannel::column_clock(unsigned bank, bool write) const {
   const Group& g = groups_[group_of(bank)];
-  return std::max(may_column_[write][bank], write ? g.write : g.read);
+  return std::max(column_command_[write].at(bank), write ? g.write : g.read);
+}
+
+/// Banks in which one can issue now, if their row is asked for.
+std::uint32_t DramChannel::column_ready(bool write) const {
+  const auto apart = write ? of_groups([&](const Group& g) { return g.write <= now_; })
+                           : of_groups([&](const Group& g) { return g.read <= now_; });
+  return column_command_[write].reached() & apart;
 }
 
 bool DramChannel::column_slot(std::vector<std::uint64_t>& done) {
-  const Clock next = now_ + 1;
-  Clock soonest = never;  // if nothing issues
-  Clock rest = never;     // after the best, at least: its bank group may hold back less than now
-  Slot best = none;
-  std::uint64_t age = youngest;
-  for (std::uint32_t left = active_; left != 0; left &= left - 1) {
-    const unsigned b = lowest(left);
-    const Request& r = requests_[owner_[b]];
-    const Clock at = column_clock(b, r.write);
-    soonest = std::min(soonest, at);
-    if (at <= now_ && r.age < age) {
-      if (best != none) rest = next;
-      age = r.age;
-      best = owner_[b];
-    } else {
-      rest = std::min(rest, std::max(next, may_column_[r.write][b]));
-    }
-  }
-  if (best != none) {
-    const unsigned b = requests_[best].bank;
-    active_ &= ~bit(b);
-    owner_[b] = none;
-    issue_column(best, done);
-    column_wake_ = queues_[writing_].hits == 0 ? rest : next;
+  const std::uint32_t active_reads = active_ & ~active_writes_;
+  std::uint32_t ready = 0;
+  if (active_reads != 0) ready |= active_reads & column_ready(false);
+  if (active_writes_ != 0) ready |= active_writes_ & column_ready(true);
+  Queue& q = queues_[writing_];
+  if (ready != 0) {
+    const auto age = [&](unsigned b) { return requests_[owner_[b]].age; };
+    unsigned oldest = lowest(ready);
+    for (std::uint32_t left = ready & (ready - 1); left != 0; left &= left - 1)
+      if (age(lowest(left)) < age(oldest)) oldest = lowest(left);
+    active_ &= ~bit(oldest);
+    active_writes_ &= ~bit(oldest);
+    issue_column(owner_[oldest], done);
+    owner_[oldest] = none;
+    // What the bank groups ask of the others may be less now.
+    column_wake_ = q.hits == 0 && ready == bit(oldest) ? soonest_owner() : now_ + 1;
     return true;
   }
-  if (refreshes_ == 0) {
-    Queue& q = queues_[writing_];
-    const auto apart = writing_ ? of_groups([&](const Group& g) { return g.write <= now_; })
-                                : of_groups([&](const Group& g) { return g.read <= now_; });
-    for (std::uint32_t left = q.hits & apart; left != 0; left &= left - 1) {
-      const unsigned b = lowest(left);
-      if (may_column_[writing_][b] <= now_ && q.hit_age[b] < age) {
-        age = q.hit_age[b];
-        best = q.hit[b];
-      }
-    }
-    if (best != none) {
-      const Request& r = requests_[best];
-      remove(q, best);
-      find_hit(q, r.bank, r.younger);
-      if (!r.started) ++counts_.row_hits;
-      issue_column(best, done);
-      column_wake_ = next;
-      return true;
-    }
-    for (std::uint32_t left = q.hits; left != 0; left &= left - 1)
-      soonest = std::min(soonest, column_clock(lowest(left), writing_));
+  ready = refreshes_ == 0 ? q.hits : 0;
+  if (ready != 0) ready &= column_ready(writing_);
+  if (ready != 0) {
+    unsigned oldest = lowest(ready);
+    for (std::uint32_t left = ready & (ready - 1); left != 0; left &= left - 1)
+      if (q.hit_age[lowest(left)] < q.hit_age[oldest]) oldest = lowest(left);
+    const Slot best = q.hit[oldest];
+    const Request& r = requests_[best];
+    remove(q, best);
+    find_hit(q, oldest, r.younger);
+    if (!r.started) ++counts_.row_hits;
+    issue_column(best, done);
+    column_wake_ = q.hits == 0 ? soonest_owner() : now_ + 1;
+    return true;
   }
-  column_wake_ = soonest;
+  column_wake_ = never;
+  for (std::uint32_t left = active_; left != 0; left &= left - 1)
+    column_wake_ = std::min(column_wake_,
+                            column_clock(lowest(left), (active_writes_ & bit(lowest(left))) != 0));
+  if (refreshes_ == 0)
+    for (std::uint32_t left = q.hits; left != 0; left &= left - 1)
+      column_wake_ = std::min(column_wake_, column_clock(lowest(left), writing_));
   return false;
+}
+
+/// No column command of a row's owner can issue earlier.
+DramChannel::Clock DramChannel::soonest_owner() const {
+  Clock out = never;
+  for (std::uint32_t left = active_; left != 0; left &= left - 1) {
+    const unsigned b = lowest(left);
+    out = std::min(out, column_command_[(active_writes_ & bit(b)) != 0].at(b));
+  }
+  return std::max(out, now_ + 1);
 }
 
 void DramChannel::issue_column(Slot slot, std::vector<std::uint64_t>& done) {
@@ -343,6 +351,7 @@ void DramChannel::activate(Slot slot) {
   remove(queues_[r.write], slot);
   open_ |= bit(b);
   active_ |= bit(b);
+  if (r.write) active_writes_ |= bit(b);
   owner_[b] = slot;
   row_[b] = r.row;
   for (Queue& q : queues_) {
@@ -351,8 +360,8 @@ void DramChannel::activate(Slot slot) {
     find_hit(q, b, q.first[b]);
     find_miss(q, b, q.first[b]);
   }
-  may_column_[0][b] = at + t_.rcd_rd;
-  may_column_[1][b] = at + t_.rcd_wr;
+  column_command_[0].set(b, at + t_.rcd_rd);
+  column_command_[1].set(b, at + t_.rcd_wr);
   row_command_.set(b, at + t_.ras);
   again_ &= ~bit(b);
   may_activate_[b] = at + t_.rc;

@@ -9,6 +9,8 @@
 namespace revet::sim {
 
 /// Tells which places have come to a clock of their own, without looking at each at every clock.
+/// Each of 64 slots holds the places to look at when its clock comes; a place whose clock was
+/// changed since, or is farther than that, is put off again.
 template <unsigned places>
 class ClockWheel {
  public:
@@ -26,12 +28,12 @@ class ClockWheel {
     wait(place);
   }
   void advance(Clock now) {
-    const Clock passed = now - now_;
+    const Clock before = std::exchange(now_, now);
     std::uint64_t due = occupied_;
-    // The slots of the clocks that passed, the first at bit 0.
-    const int turn = static_cast<int>((now_ + 1) & 63);
-    if (passed < 64) due &= std::rotl((std::uint64_t{1} << passed) - 1, turn);
-    now_ = now;
+    if (due == 0) return;
+    // The slots of the clocks that passed.
+    if (now - before < 64)
+      due &= std::rotl((std::uint64_t{1} << (now - before)) - 1, static_cast<int>(before + 1) & 63);
     occupied_ &= ~due;
     for (; due != 0; due &= due - 1) {
       std::uint32_t& slot = slots_[static_cast<unsigned>(std::countr_zero(due))];

@@ -143,6 +143,8 @@ class DramChannel {
   void rest();
   bool mode_changes() const;
   Clock column_clock(unsigned bank, bool write) const;
+  std::uint32_t column_ready(bool write) const;
+  Clock soonest_owner() const;
   bool column_slot(std::vector<std::uint64_t>& done);
   void issue_column(Slot slot, std::vector<std::uint64_t>& done);
   Clock row_clock(unsigned bank) const;
@@ -179,14 +181,15 @@ class DramChannel {
   std::array<Queue, 2> queues_;                ///< reads, writes
   bool writing_ = false;
 
-  std::uint32_t open_ = 0, active_ = 0;  ///< banks with an open row, with a row opened for `owner`
-  std::array<Slot, banks> owner_;        ///< whose ACT was issued and whose column command was not
+  // Banks with an open row; of them, whose row's owner waits; of them, those of writes.
+  std::uint32_t open_ = 0, active_ = 0, active_writes_ = 0;
+  std::array<Slot, banks> owner_;  ///< whose ACT was issued and whose column command was not
   std::array<std::uint32_t, banks> row_;
   std::array<Clock, banks> may_activate_, precharged_;  ///< by all that the bank asks, by tRP
   std::uint32_t again_ = 0;  ///< closed banks whose ACT tRC holds back longer than tRP
   /// The least clock of the row command that comes next, PRE or ACT, by what the bank asks.
   ClockWheel<banks> row_command_;
-  std::array<std::array<Clock, banks>, 2> may_column_;  ///< reads, writes
+  std::array<ClockWheel<banks>, 2> column_command_;  ///< by tRCD, of reads, writes
   std::array<Group, pseudo_channels * groups> groups_;
   std::array<PseudoChannel, pseudo_channels> pcs_;
 
