@@ -224,7 +224,7 @@ bool DramChannel::column_slot(std::vector<std::uint64_t>& done) {
     issue_column(owner_[oldest], done);
     owner_[oldest] = none;
     // What the bank groups ask of the others may be less now.
-    column_wake_ = q.hits == 0 && ready == bit(oldest) ? soonest_owner() : now_ + 1;
+    column_wake_ = q.hits == 0 ? soonest_owner() : now_ + 1;
     return true;
   }
   ready = refreshes_ == 0 ? q.hits : 0;
