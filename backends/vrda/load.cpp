@@ -27,7 +27,7 @@ class Loader {
     if (!flow_) throw InternalError("the module has no flow.graph");
   }
 
-  sim::Graph run() {
+  Loaded run() {
     for (Op& op : flow_->body()) {
       for (const auto& r : op.results())
         if (r->type().kind == Kind::stream) declare(op, *r);
@@ -38,7 +38,9 @@ class Loader {
     for (Op& op : flow_->body()) add(op);
     for (const auto& [value, stream] : streams_)
       if (value->unused()) graph_.unused(stream);
-    return std::move(graph_);
+    out_.flow = flow_;
+    out_.graph = std::move(graph_);
+    return std::move(out_);
   }
 
  private:
@@ -49,6 +51,7 @@ class Loader {
   void declare(const Op& op, const Value& v) {
     const sim::StreamId id = graph_.stream(v.type().element, v.type().size, at(op, v.name()));
     graph_.set_scalar(id, v.type().scalar_link);
+    out_.streams.push_back(&v);
     streams_[&v] = id;
   }
 
@@ -63,6 +66,11 @@ class Loader {
     for (const auto& r : op.results())
       if (r->type().kind == Kind::stream) n.out.push_back(stream(r.get()));
     return n;
+  }
+
+  void add_node(const Op& op, sim::Node n) {
+    graph_.add(std::move(n));
+    out_.nodes.push_back(&op);
   }
 
   void add(const Op& op) {
@@ -92,7 +100,7 @@ class Loader {
       if (op.is(flow_buffer)) n.number = static_cast<std::uint32_t>(op.int_attr("depth"));
       if (op.is(flow_reduce) && op.str_attr("op") != "void")
         n.reduction = reduction_of(op.str_attr("op"), op.operand(0)->type().element);
-      graph_.add(std::move(n));
+      add_node(op, std::move(n));
       return;
     }
     throw Error(Exit::program, op.loc(),
@@ -116,6 +124,7 @@ class Loader {
     const bool accessed = ops::is_accessed(*op.result());
     srams_[op.result()] = {graph_.sram(name, t.element, t.size, accessed ? pointers : 0),
                            op.num_operands() == 0 ? graph_.pool(name, pointers) : 0};
+    out_.srams.push_back(&op);
   }
 
   void add_source(const Op& op) {
@@ -124,14 +133,14 @@ class Loader {
     for (const ScalarArg& a : launch_.scalars)
       if (a.name == op.str_attr("arg")) bits = a.bits;
     n.tokens = {sim::data_token(bits), sim::barrier(1)};
-    graph_.add(std::move(n));
+    add_node(op, std::move(n));
   }
 
   void add_alloc(const Op& op) {
     sim::Node alloc = node(sim::NodeKind::alloc, op, op.operands().subspan(1));
     alloc.pool = srams_.at(op.operand(0)).second;
     alloc.predicated = op.flag("predicated");
-    graph_.add(std::move(alloc));
+    add_node(op, std::move(alloc));
   }
 
   void add_memory(const Op& op) {
@@ -163,7 +172,7 @@ class Loader {
       n.atomic = Atomic::cas;
     else if (op.has_attr("op"))
       n.atomic = atomic_of(op);
-    graph_.add(std::move(n));
+    add_node(op, std::move(n));
   }
 
   static unsigned part_of(const Op& op) { return static_cast<unsigned>(op.int_attr("lo")); }
@@ -213,6 +222,7 @@ class Loader {
   const Launch& launch_;
   const Op* flow_ = nullptr;
   sim::Graph graph_;
+  Loaded out_;
   std::unordered_map<const Value*, std::uint32_t> arrays_;
   std::unordered_map<const Value*, std::pair<std::uint32_t, std::uint32_t>> srams_;
   std::unordered_map<const Value*, std::uint32_t> pointers_;  ///< of the owner
@@ -221,6 +231,6 @@ class Loader {
 
 }  // namespace
 
-sim::Graph load(const Module& module, const Launch& launch) { return Loader(module, launch).run(); }
+Loaded load(const Module& module, const Launch& launch) { return Loader(module, launch).run(); }
 
 }  // namespace revet::vrda

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "load.hpp"
+#include "placed.hpp"
 #include "timed.hpp"
 
 namespace revet::vrda {
@@ -11,8 +11,9 @@ namespace {
 RunResult run(const Module& module, Launch& launch, BackendContext& context) {
   const Machine& machine = *context.machine;
   const std::vector<sim::HostArray> arrays = sim::bind(launch);
-  const sim::Graph graph = load(module, launch);
-  const sim::Mapping mapping = sim::unmapped(graph, machine);
+  const Loaded loaded = load(module, launch);
+  const sim::Graph& graph = loaded.graph;
+  const sim::Mapping mapping = mapping_of(loaded, machine);
   sim::TimedOptions options;
   options.max_cycles = static_cast<std::uint64_t>(context.options.integer("max-cycles"));
   options.no_progress = static_cast<std::uint64_t>(context.options.integer("no-progress"));

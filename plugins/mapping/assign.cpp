@@ -34,7 +34,8 @@ class Assigner {
       if (is_off_chip(*op)) set({op, 0}, new_unit(UnitKind::address, name_of_op(*op)));
     folds();
     for (Op* op : order_) {
-      if (op->is(flow_source) || op->is(flow_sink) || is_on_chip(*op) || is_off_chip(*op) ||
+      if (op->is(flow_source) || op->is(flow_sink) || op->is(flow_sram) || is_on_chip(*op) ||
+          is_off_chip(*op) ||
           op->is(flow_buffer))
         continue;
       if (op->is(flow_void_join) || is_constant(*op) || assigned({op, 0})) continue;

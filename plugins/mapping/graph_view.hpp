@@ -35,7 +35,11 @@ unsigned stages_of(const Op& node);
 struct Slice {
   Op* op = nullptr;
   unsigned index = 0;  ///< of the result; 0 where the node is the slice
-  auto operator<=>(const Slice&) const = default;
+  bool operator==(const Slice&) const = default;
+  /// The same in every run.
+  auto operator<=>(const Slice& s) const {
+    return std::pair{op->serial(), index} <=> std::pair{s.op->serial(), s.index};
+  }
 };
 /// The streams that a slice takes, and those that it gives.
 std::vector<Value*> reads(const Slice& s);
