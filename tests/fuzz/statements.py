@@ -8,7 +8,7 @@ NAMES = ["a", "b", "d", "e", "g", "p", "q", "r", "t", "v", "x", "y", "z", "by", 
          "pragma", "clz", "rotl", "mulhi", "next", "threads"]
 COMMON = {"declaration": 16, "assignment": 16, "step": 5, "store": 18, "atomic": 5, "accumulate": 7, "if": 14,
           "while": 5, "do": 3, "for": 6, "endless": 3, "break": 2, "continue": 2, "return": 1, "exit": 1, "block": 3,
-          "empty": 1, "call": 5, "foreach": 10, "reduction": 6, "replicate": 40, "fork": 5, "fork_loop": 4,
+          "empty": 1, "call": 5, "foreach": 10, "reduction": 6, "replicate": 5, "fork": 5, "fork_loop": 4,
           "last_thread": 1, "sram": 7, "read_view": 4, "write_view": 4, "modify_view": 4, "read_it": 4,
           "peek_read_it": 3, "write_it": 4, "manual_write_it": 3, "move": 7}
 TAGS = (["declaration", "declaration without value", "two declarators", "shadowing", "pragma threads", "pragma scalar",
