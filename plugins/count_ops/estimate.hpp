@@ -14,7 +14,7 @@ namespace revet {
 /// V-D) | | values into merges | values, without voids, of each side of merges and loop headers |
 /// | words through loops | values, without voids, in the bundles of loop headers |
 /// | vector links, scalar links, void links | streams, by what they carry |
-/// | memory units | 256 KiB each: buffers that are accessed, and a queue of free pointers per allocator |
+/// | memory units | 256 KiB each: buffers, and a queue of free pointers per allocator |
 /// | allocators | queues of free pointers |
 /// | address generators | operations on DRAM |
 void estimate(const Op& graph, PassContext& context);
