@@ -41,8 +41,10 @@ void Copies::write() {
   b_ = Builder::before(*place_);
   b_.set_loc(mark_.loc);
   numbers_ = region_.hoisted && (!plan_.by_pointer || !region_.hoisted->inside.empty());
-  // Threads go to all copies together, a vector at a time.
-  for (Value* v : region_.entering)
+  // Threads come to all copies together, a vector at a time; what was taken in goes out no more.
+  Bundle vectors = region_.entering;
+  for (std::size_t i = 0; i < region_.taken_in; ++i) vectors.push_back(region_.nodes[i]->result());
+  for (Value* v : vectors)
     if (depth_of(*v) > 1 && !v->def()->has_attr("link") && !leaves_loop(*v))
       v->set_type(scalar_link(v->type(), false));
   Value* const k = key();
@@ -81,13 +83,13 @@ Value* Copies::key() {
     return context(
         {p}, {type_u32},
         [&](Builder& b, const Bundle& x) { return Bundle{copy_of_pointer(b, x[0])}; },
-        role("distribution", false))[0];
+        role("distribution"))[0];
   }
   // One stream is enough to count the threads; the others wait at the filters.
   const auto is_void = [](const Value* v) { return v->type().element == Kind::none; };
   const auto found = std::find_if(in.begin(), in.end(), is_void);
   Value* const counted = found == in.end() ? in.front() : *found;
-  AttrMap attrs = role("distribution", false);
+  AttrMap attrs = role("distribution");
   attrs.emplace("keys", n_);
   const Op* deal =
       node(ops::flow_deal, {&counted, 1},
@@ -102,13 +104,13 @@ void Copies::deliver(Copy& copy, std::int64_t i, Value* key) {
   const auto mine = [&](Builder& b, const Bundle& x) {
     return Bundle{b.cmp("eq", x[0], b.constant(type_u32, i))};
   };
-  Bundle operands = context({key}, {type_i1}, mine, role("distribution", false));
+  Bundle operands = context({key}, {type_i1}, mine, role("distribution"));
   std::vector<Type> types;
   for (Value* v : region_.entering) {
     operands.push_back(v == dealt_.first ? dealt_.second : v);
     types.push_back(scalar_link(v->type(), true));
   }
-  AttrMap attrs = role("distribution", true);
+  AttrMap attrs = role("distribution", "scalar");
   attrs.emplace("polarity", true);
   const Op* filter = node(ops::flow_filter, operands, types, std::move(attrs));
   for (unsigned k = 0; k < region_.entering.size(); ++k) {
@@ -116,7 +118,7 @@ void Copies::deliver(Copy& copy, std::int64_t i, Value* key) {
     Value* out = filter->result(k);
     out->set_name(v->name());
     if (plan_.buffer != 0) {
-      AttrMap buffer = role("distribution", true);
+      AttrMap buffer = role("distribution", "scalar");
       buffer.emplace("depth", plan_.buffer);
       out = node(ops::flow_buffer, {&out, 1}, {out->type()}, std::move(buffer))->result();
       out->set_name(v->name());
@@ -240,7 +242,8 @@ Bundle Copies::merged(const Bundle& a, const Bundle& b) {
   const bool scalar = depth_of(*a[0]) == 1;
   std::vector<Type> types;
   for (const Value* v : a) types.push_back(scalar_link(v->type(), scalar));
-  const Op* merge = node(ops::flow_merge, operands, types, role("collection", scalar));
+  const Op* merge =
+      node(ops::flow_merge, operands, types, role("collection", scalar ? "scalar" : "vector"));
   Bundle out;
   for (unsigned k = 0; k < a.size(); ++k) {
     out.push_back(merge->result(k));
@@ -280,7 +283,12 @@ void Copies::erase_region() {
 Op* Copies::node(const OpInfo& info, std::span<Value* const> operands,
                  const std::vector<Type>& results, AttrMap attrs, unsigned regions) {
   if (!mark_.outer.empty()) attrs.insert_or_assign("replicate", Attr(mark_.outer));
-  return b_.create(info, operands, results, std::move(attrs), regions);
+  Op* const made = b_.create(info, operands, results, std::move(attrs), regions);
+  // Main's own thread is one.
+  for (const auto& r : made->results())
+    if (r->type().kind == Kind::stream && depth_of(*r) == 1)
+      r->set_type(scalar_link(r->type(), true));
+  return made;
 }
 
 Bundle Copies::context(const Bundle& inputs, const std::vector<Type>& elements,
@@ -300,8 +308,10 @@ Bundle Copies::context(const Bundle& inputs, const std::vector<Type>& elements,
   return out;
 }
 
-AttrMap Copies::role(const char* what, bool scalar) {
-  return {{"role", what}, {"link", scalar ? "scalar" : "vector"}};
+AttrMap Copies::role(const char* what, const char* link) {
+  AttrMap out = {{"role", what}};
+  if (link) out.emplace("link", link);
+  return out;
 }
 
 std::int64_t Copies::shift() const { return std::countr_zero(static_cast<std::uint64_t>(n_)); }

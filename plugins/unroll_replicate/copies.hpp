@@ -64,7 +64,8 @@ class Copies {
   /// A context of `inputs`; `body` gives what it yields for the values of its arguments.
   Bundle context(const Bundle& inputs, const std::vector<Type>& elements,
                  const std::function<Bundle(Builder&, const Bundle&)>& body, AttrMap attrs = {});
-  static AttrMap role(const char* what, bool scalar);
+  /// What the node is for; `link` where link-kinds has no rule for it.
+  static AttrMap role(const char* what, const char* link = nullptr);
   Value* copy_of_pointer(Builder& b, Value* pointer) const;
   Value* number_of_pointer(Builder& b, Value* pointer) const;
   Value* pointer_of_number(Builder& b, Value* number, Value* copy) const;

@@ -26,7 +26,7 @@ void Copies::split_alloc(Op& alloc, const Bundle& pools) {
   b_ = Builder::before(alloc);
   Value* const go = alloc.operand(1);
   const unsigned depth = go->type().size;
-  AttrMap attrs = role("distribution", false);
+  AttrMap attrs = role("distribution");
   attrs.emplace("keys", n_);
   const Op* deal =
       node(ops::flow_deal, {&go, 1}, {stream_of(type_void, depth), stream_of(type_u32, depth)},
@@ -43,11 +43,11 @@ void Copies::split_alloc(Op& alloc, const Bundle& pools) {
               b.both(b.cmp("eq", x[0], b.constant(type_u32, i)), x.size() > 1 ? x[1] : nullptr));
         return out;
       },
-      role("distribution", false));
+      role("distribution"));
   Bundle parts = {deal->result(1)};
   Bundle voids;
   for (std::size_t i = 0; i < pools.size(); ++i) {
-    AttrMap one = role("distribution", false);
+    AttrMap one = role("distribution");
     one.emplace("predicated", true);
     const Bundle operands = {pools[i], deal->result(0), mine[i]};
     const Op* made =
@@ -64,10 +64,10 @@ void Copies::split_alloc(Op& alloc, const Bundle& pools) {
           number = b.binary(ops::arith_or, number, b.cast(x[i], type_u32));
         return Bundle{pointer_of_number(b, number, x[0])};
       },
-      role("distribution", false))[0];
+      role("distribution"))[0];
   pointer->set_name(alloc.result(0)->name());
   Value* const done =
-      node(ops::flow_void_join, voids, {stream_of(type_void, depth)}, role("distribution", false))
+      node(ops::flow_void_join, voids, {stream_of(type_void, depth)}, role("distribution"))
           ->result();
   alloc.result(0)->replace_all_uses_with(pointer);
   alloc.result(1)->replace_all_uses_with(done);
@@ -91,7 +91,7 @@ void Copies::split_free(Op& free, const Bundle& pools) {
               b.both(b.cmp("eq", copy, b.constant(type_u32, i)), x.size() > 1 ? x[1] : nullptr));
         return out;
       },
-      role("collection", false));
+      role("collection"));
   const auto ordered = static_cast<std::size_t>(free.int_attr("ordered"));
   const auto waits = free.operands().subspan(2, ordered);
   Bundle voids;
@@ -99,15 +99,14 @@ void Copies::split_free(Op& free, const Bundle& pools) {
     Bundle operands = {pools[i], mine[0]};
     operands.insert(operands.end(), waits.begin(), waits.end());
     operands.push_back(mine[i + 1]);
-    AttrMap attrs = role("collection", false);
+    AttrMap attrs = role("collection");
     attrs.emplace("predicated", true);
     if (ordered != 0) attrs.emplace("ordered", static_cast<std::int64_t>(ordered));
     voids.push_back(
         node(ops::flow_free, operands, {stream_of(type_void, depth)}, std::move(attrs))->result());
   }
   Value* const done =
-      node(ops::flow_void_join, voids, {stream_of(type_void, depth)}, role("collection", false))
-          ->result();
+      node(ops::flow_void_join, voids, {stream_of(type_void, depth)}, role("collection"))->result();
   free.result()->replace_all_uses_with(done);
   free.erase();
 }

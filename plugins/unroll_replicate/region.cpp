@@ -44,8 +44,9 @@ class Finder {
 
   ReplicateRegion find() {
     find_thread();
+    keeps_order_ = keeps_order();
     find_hoisted();
-    if (keeps_order()) find_behind();
+    if (keeps_order_) find_behind();
     if (region_.hoisted) {
       take_in_fills();
       find_memories_inside();
@@ -85,14 +86,13 @@ class Finder {
 
   // --- what is behind the region ---
 
-  /// True if the node is of the thread and stands behind the region.
+  /// True if the node is of the thread, not of a child, and stands behind the region: that is the
+  /// order in which the thread's blocks were written. Nodes of children are where their counter is.
   bool stands_behind(const Op& op) {
     if (order_.at(&op) < order_.at(region_.nodes.front()) || before_.count(&op) != 0) return false;
     const auto in = op.operands();
     return std::any_of(in.begin(), in.end(), [&](const Value* v) { return of_thread(*v); }) &&
-           std::none_of(in.begin(), in.end(), [&](const Value* v) {
-             return is_of_child(*v) && before_.count(v->def()) != 0;
-           });
+           std::none_of(in.begin(), in.end(), [&](const Value* v) { return is_of_child(*v); });
   }
 
   bool is_of_child(const Value& v) {
@@ -115,10 +115,10 @@ class Finder {
            use.op->result()->type().size <= depth_;
   }
 
-  void put_behind(const Op& op) {
-    std::vector<const Op*> todo = {&op};
+  void put_behind(Op& op) {
+    std::vector<Op*> todo = {&op};
     while (!todo.empty()) {
-      const Op* const at = todo.back();
+      Op* const at = todo.back();
       todo.pop_back();
       if (is_inside(*at) || !behind_.insert(at).second) continue;
       if (before_.count(at) != 0)
@@ -148,15 +148,32 @@ class Finder {
       for (const auto& r : op->results())
         for (const Use& use : r->uses())
           if (is_stream(*r) && !goes_back(use)) put_behind(*use.op);
-    for (const Op& op : graph_)
+    for (Op& op : graph_)
       if (stands_behind(op)) put_behind(op);
     while (!new_behind_.empty()) {
-      const Op* const at = new_behind_.back();
+      Op& at = *new_behind_.back();
       new_behind_.pop_back();
-      for (const Value* v : at->operands())
-        if (is_of_child(*v) && !is_inside(*v->def()) && behind_.count(v->def()) == 0)
-          put_behind(*v->def());
+      for (unsigned i = 0; i < at.num_operands(); ++i) {
+        const Value& v = *at.operand(i);
+        if (!is_of_child(v) || is_inside(*v.def()) || behind_.count(v.def()) != 0) continue;
+        at.set_operand(i, repeated_behind(*v.def(), at).result(v.index()));
+      }
     }
+  }
+
+  /// Children behind the region cannot share a counter with children before it.
+  Op& repeated_behind(const Op& op, const Op& user) {
+    const Attr* const mark = user.attr("replicate");
+    Op*& made = repeated_[{&op, mark ? mark->str() : ""}];
+    if (made) return *made;
+    if (!is_pure(op)) throw InternalError("children on both sides of a replicate region");
+    Cloning none;
+    made = graph_.insert(clone_op(op, none), region_.nodes.front()->next());
+    made->remove_attr("replicate");
+    if (mark) made->set_attr("replicate", *mark);
+    behind_.insert(made);
+    new_behind_.push_back(made);
+    return *made;
   }
 
   // --- a hoisted pointer ---
@@ -175,7 +192,7 @@ class Finder {
           hoisted.pointer = &v;
       });
       // A region that keeps the order may be passed by.
-      if (!hoisted.pointer && keeps_order())
+      if (!hoisted.pointer && keeps_order_)
         for (const Use& use : op.result()->uses())
           if (use.op->is(ops::flow_alloc) && of_thread(*use.op->result(0)) &&
               order_.at(use.op) < order_.at(region_.nodes.front()))
@@ -274,7 +291,7 @@ class Finder {
         if (!is_stream(*r)) throw InternalError("a memory of a replicate region leaves it");
         leave(*r, std::move(uses));
       }
-    if (behind_.empty()) return;
+    if (!keeps_order_) return;
     const std::unordered_set<const Value*> known(region_.entering.begin(), region_.entering.end());
     for (Op& op : graph_) {
       if (is_inside(op) || behind_.count(&op) != 0) continue;
@@ -298,8 +315,11 @@ class Finder {
   std::unordered_set<const Op*> inside_;
   unsigned depth_ = 0;   ///< of the thread's streams
   unsigned thread_ = 0;  ///< their class
+  bool keeps_order_ = false;
   std::unordered_set<const Op*> before_, behind_;
-  std::vector<const Op*> new_behind_;
+  std::vector<Op*> new_behind_;
+  /// Nodes before the region, and what stands for them where a node with that mark needs them.
+  std::map<std::pair<const Op*, std::string>, Op*> repeated_;
 };
 
 }  // namespace

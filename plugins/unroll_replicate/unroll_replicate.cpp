@@ -86,7 +86,7 @@ PassResult run(Module& module, PassContext& context) {
   context.visit(0);
   for (Op& op : module.body()) {
     if (!op.is(ops::flow_graph)) continue;
-    for (const Op& node : op.body()) context.visit(node.has_attr("replicate") ? 1 : 0);
+    for (const Op* node = op.body().first(); node; node = node->next()) context.visit();
     changed |= unroll(op.body(), options, context);
   }
   return PassResult::of(changed);
