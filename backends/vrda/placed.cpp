@@ -13,14 +13,6 @@ using mapping::Slice;
 
 namespace {
 
-sim::UnitKind kind_of(mapping::UnitKind kind) {
-  switch (kind) {
-    case mapping::UnitKind::compute: return sim::UnitKind::compute;
-    case mapping::UnitKind::memory: return sim::UnitKind::memory;
-    default: return sim::UnitKind::address;
-  }
-}
-
 /// The copy of the innermost replicate region that a node is in, or -1.
 int copy_of(const Op& op) {
   const Attr* marks = op.attr("copy");
@@ -35,8 +27,7 @@ class Mapper {
 
   sim::Mapping run() {
     for (const mapping::Unit& u : mapping::units_of(*loaded_.flow))
-      m_.units.push_back(
-          {kind_of(u.kind), u.name, {}, u.role, u.place.row, u.place.column, -1});
+      m_.units.push_back({u.kind, u.name, {}, u.role, u.place.row, u.place.column, -1});
     std::unordered_map<const Op*, std::uint32_t> number;
     for (std::uint32_t n = 0; n < loaded_.nodes.size(); ++n) number[loaded_.nodes[n]] = n;
     for (const Op* op : mapping::topological(*loaded_.flow))

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "placed.hpp"
+#include "report.hpp"
 #include "timed.hpp"
 
 namespace revet::vrda {
@@ -27,9 +27,7 @@ RunResult run(const Module& module, Launch& launch, BackendContext& context) {
       throw InternalError(fmt::format("{} on-chip buffers were not freed", result.pointers_leaked));
     out.threads = result.threads;
     out.seconds.push_back(static_cast<double>(result.cycles) / (machine.clock_ghz * 1e9));
-    out.extra["cycles"] = std::to_string(result.cycles);
-    out.extra["firings"] = std::to_string(result.firings);
-    fmt::print(stderr, "dram {} {} shared {}\n", result.dram.bytes_read, result.dram.bytes_written, result.dram.reads_shared);
+    out.extra = report(loaded, mapping, machine, result, context.bytes);
   }
   return out;
 }

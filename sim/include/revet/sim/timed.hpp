@@ -25,11 +25,8 @@ namespace revet::sim {
 
 using Cycle = std::uint64_t;
 
-enum class UnitKind : std::uint8_t {
-  compute,  ///< CU
-  memory,   ///< MU
-  address,  ///< AG
-};
+using revet::LinkKind;
+using revet::UnitKind;
 const char* unit_kind_name(UnitKind kind);  ///< "CU", "MU", "AG"
 
 /// What mapping decides about a graph.
@@ -61,7 +58,6 @@ struct Mapping {
   std::vector<std::vector<std::uint32_t>> memories;
 };
 
-enum class LinkKind : std::uint8_t { vector, scalar, control };
 /// Void tokens travel on control links; `stream`'s own kind is that of its values.
 LinkKind link_kind(const Stream& stream);
 
