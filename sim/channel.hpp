@@ -194,7 +194,7 @@ class Channel {
   std::uint32_t mask() const { return static_cast<std::uint32_t>(entries_.size()) - 1; }
   std::uint32_t* lanes_of(std::uint32_t entry) { return lanes_.data() + entry * lanes_per_vector; }
   std::uint32_t cost(View what) const {
-    return input_.counts_lanes ? what.lanes + (what.level != 0) : 1;
+    return input_.counts_lanes && !input_.scalar ? what.lanes + (what.level != 0) : 1;
   }
 
   void append(Cycle at, unsigned count, unsigned level, const std::uint32_t* from) {

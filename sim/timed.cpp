@@ -77,6 +77,8 @@ void TimedInstance::make_nodes() {
   allocators_.resize(graph.pools().size());
   ports_.resize(mapping.units.size());
   units_.resize(mapping.units.size());
+  input_waits_.resize(channels_.size());
+  output_waits_.resize(channels_.size());
   for (std::uint32_t i = 0; i < mapping.order.size(); ++i) {
     const NodeId id = mapping.order[i];
     const Node& node = graph.node(id);
@@ -198,7 +200,16 @@ void TimedInstance::settle(TimedNode& n, UnitCycles::State state) {
   n.state = state;
 }
 
+void TimedInstance::note_wait(const TimedNode& n) {
+  if (n.last.kind == Attempt::no_input) input_waits_[n.first_in + n.last.port] += now - n.since;
+  if (n.last.kind == Attempt::no_output) output_waits_[n.last.channel] += now - n.since;
+}
+
 void TimedInstance::close_accounts() {
+  for (TimedNode& n : nodes_) {
+    note_wait(n);
+    n.since = now;
+  }
   for (std::uint32_t i = 0; i < units_.size(); ++i) {
     UnitState& u = units_[i];
     u.spent.cycles[u.state] += now - u.since;
@@ -220,14 +231,16 @@ bool TimedInstance::throttled(const TimedNode& n) const {
 void TimedInstance::fire(std::uint32_t i) {
   TimedNode& n = nodes_[i];
   if (n.working_until > now) {
-    n.last = {Attempt::working, 0, n.working_until};
+    n.last = {Attempt::working, 0, 0, n.working_until};
     return wake(i, n.working_until);
   }
   if (throttled(n)) {
     settle(n, UnitCycles::blocked);
     return wake(i, now + 1);
   }
+  note_wait(n);
   n.last = attempt(*this, n);
+  n.since = now;
   if (n.last.kind == Attempt::fired) {
     ++firings_;
     settle(n, UnitCycles::busy);
@@ -327,6 +340,8 @@ TimedResult TimedInstance::result(TimedOutcome outcome) {
                                       mapping.units[u].name, sum, now));
     r.conflict_cycles.push_back(ports_[u].conflict_cycles);
   }
+  r.input_waits = input_waits_;
+  r.output_waits = output_waits_;
   for (const Channel& c : channels_) {
     r.links.push_back(c.counts());
     if (outcome == TimedOutcome::finished && c.tokens() != 0)

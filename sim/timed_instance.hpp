@@ -52,6 +52,7 @@ struct Attempt {
     ended,      ///< a source has sent everything
   } kind = fired;
   std::uint32_t port = 0;
+  std::uint32_t channel = 0;  ///< no_output: the one without room
   Cycle again = Channel::never;  ///< when to look again; never: when something happens
 };
 
@@ -87,6 +88,7 @@ struct TimedNode {
   std::uint64_t progress = 0;
   Cycle working_until = 0;
   Attempt last;                 ///< why it did not act
+  Cycle since = 0;              ///< when that was
   UnitCycles::State state = UnitCycles::idle;
 };
 
@@ -138,7 +140,7 @@ class TimedInstance {
     for (std::size_t o = 0; o < n.outputs; ++o) {
       for (const std::uint32_t c : targets(n, o)) {
         if (channels_[c].room(now)) continue;
-        attempt = {Attempt::no_output, static_cast<std::uint32_t>(o), channels_[c].room_at(now)};
+        attempt = {Attempt::no_output, static_cast<std::uint32_t>(o), c, channels_[c].room_at(now)};
         if (attempt.again == Channel::never) channels_[c].writer_waits = true;
         return false;
       }
@@ -198,6 +200,7 @@ class TimedInstance {
   void fire(std::uint32_t node);
   void settle(TimedNode& n, UnitCycles::State state);
   void close_accounts();
+  void note_wait(const TimedNode& n);
   void finish_dram();
   bool throttled(const TimedNode& n) const;
   bool finished() const;
@@ -230,6 +233,7 @@ class TimedInstance {
   bool quiet_ = false;  ///< a trial, of which nothing is told
   Cycle last_result_ = 0;
   std::uint64_t firings_ = 0;
+  std::vector<Cycle> input_waits_, output_waits_;  ///< see TimedResult
   std::uint64_t bursts_issued_ = 0, bursts_completed_ = 0;
 };
 

@@ -67,12 +67,12 @@ bool may_claim(Cycle free, std::uint32_t& last, std::uint32_t& waiting, std::uin
                Attempt& out) {
   if (free > now) {
     if (waiting == ~0u) waiting = me;
-    out = {Attempt::no_memory, 0, free};
+    out = {Attempt::no_memory, 0, 0, free};
     return false;
   }
   if (last == me && waiting != ~0u && waiting != me) {
     last = ~0u;
-    out = {Attempt::no_memory, 0, now + 1};
+    out = {Attempt::no_memory, 0, 0, now + 1};
     return false;
   }
   return true;
@@ -114,7 +114,10 @@ unsigned bank_cycles(const TimedInstance& g, const TimedNode& n, const Access& a
     for (unsigned i = 0; i < count && !known; ++i) known = words[i] == word;
     words[count++] = word;
     if (known && combines) continue;
-    const unsigned bank = static_cast<unsigned>((word + (word >> 40)) % m.memory.banks);
+    std::uint64_t row = word;
+    if (m.memory.bank_hash)
+      for (std::uint64_t high = word / m.memory.banks; high != 0; high /= m.memory.banks) row ^= high;
+    const auto bank = static_cast<unsigned>((row + (word >> 40)) % m.memory.banks);
     most = std::max<unsigned>(most, ++turns[bank]);
   }
   return most;
@@ -185,7 +188,7 @@ Attempt step_alloc(TimedInstance& g, TimedNode& n) {
     pointers[view.lanes] = pool.take();
   }
   if (view.lanes < a.view.lanes) view.level = 0;
-  if (view.empty()) return {Attempt::no_memory, 0, Channel::never};
+  if (view.empty()) return {Attempt::no_memory, 0, 0, Channel::never};
   take_inputs(g, n, view);
   give(g, n, view, pointers, 0);
   return {};
@@ -296,7 +299,7 @@ Attempt step_dram(TimedInstance& g, TimedNode& n) {
   DramQueue& q = g.queue(n);
   const unsigned limit = g.machine.address.outstanding;
   bool did = false;
-  Attempt why{Attempt::no_input, 0, Channel::never};
+  Attempt why{Attempt::no_input, 0, 0, Channel::never};
   if (!q.commands.empty()) {
     const Burst& b = q.commands.front();
     if (q.outstanding < limit && g.issue(n, b)) {
@@ -304,7 +307,7 @@ Attempt step_dram(TimedInstance& g, TimedNode& n) {
       q.commands.pop();
       did = true;
     } else {
-      why = {Attempt::no_memory, 0, q.outstanding < limit ? g.now + 1 : Channel::never};
+      why = {Attempt::no_memory, 0, 0, q.outstanding < limit ? g.now + 1 : Channel::never};
     }
   }
   if (!q.requests.empty() && q.requests.front().open == 0) {

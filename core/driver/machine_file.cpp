@@ -64,6 +64,7 @@ std::vector<Key> keys_of(Machine& m) {
       {"memory.scalar-outputs", &u.scalar_outputs, 0, 64, "ports"},
       {"memory.latency", &u.latency, 1, 1000, "cycles"},
       {"memory.combining", &u.combining, 0, 1, "boolean"},
+      {"memory.bank-hash", &u.bank_hash, 0, 1, "boolean"},
       {"memory.ideal", &u.ideal, 0, 1, "boolean"},
       {"address.outstanding", &a.outstanding, 1, 1'000'000, "bursts"},
       {"address.burst-bytes", &a.burst_bytes, 64, 64, "bytes"},
