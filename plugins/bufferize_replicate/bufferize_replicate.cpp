@@ -12,10 +12,11 @@
 ///   use(%x)                                     use(%y)
 ///
 /// Algorithm: for each region whose pointer has been hoisted, in program order, the scalars that
-/// are defined before it, not used inside and used behind it. They are those of its block and, if
-/// that is an arm of an if, those of the blocks around, where the if gives the value that was
-/// loaded as a further result. There is a buffer per element type. What is loaded behind one region
-/// is stored again for the next. Constants stay: they are no streams. Values x uses.
+/// are defined before it, used behind it, and not used inside or only in front of a loop there,
+/// which then does not carry them. They are those of its block and, if that is an arm of an if,
+/// those of the blocks around, where the if gives the value that was loaded as a further result.
+/// There is a buffer per element type. What is loaded behind one region is stored again for the
+/// next. Constants stay: they are no streams. Values x uses.
 ///
 /// Why here: behind `hoist-allocations`, which leaves the pointer that addresses the buffers; the
 /// free of the pointer stays behind the loads. No pool is waited for in between.
@@ -66,10 +67,39 @@ class Positions {
   std::unordered_map<const Op*, std::size_t> positions_;
 };
 
+/// What of a region lies in front of its last loop. Children have loops of their own.
+class LastLoop {
+ public:
+  explicit LastLoop(const Op& region) { number(region, true); }
+
+  /// True if the last loop does not carry a value for this use of it, in the region: as an initial
+  /// value it is another one in the loop.
+  bool is_behind(const Op& use) const {
+    return last_ && positions_.at(&use) <= positions_.at(last_);
+  }
+
+ private:
+  void number(const Op& op, bool in_thread) {
+    positions_.emplace(&op, positions_.size());
+    if (in_thread && op.is(ops::thread_while)) last_ = &op;
+    in_thread &= !op.is(ops::thread_while) && !op.is(ops::thread_foreach);
+    for (const auto& region : op.regions())
+      for (const auto& block : region->blocks())
+        for (const Op& inner : *block) number(inner, in_thread);
+  }
+
+  std::unordered_map<const Op*, std::size_t> positions_;
+  const Op* last_ = nullptr;
+};
+
 class Bufferizing {
  public:
   Bufferizing(Op& replicate, PassContext& context)
-      : replicate_(replicate), context_(context), nest_(nest_of(replicate)), positions_(nest_) {}
+      : replicate_(replicate),
+        context_(context),
+        nest_(nest_of(replicate)),
+        positions_(nest_),
+        last_loop_(replicate) {}
 
   bool run() {
     Op* const owner = hoisted_pointer();
@@ -115,12 +145,15 @@ class Bufferizing {
   }
 
   /// How far out a value of the block of `nest_[level]` is used behind the region; nullopt where it
-  /// is not, or is used inside.
+  /// is not, or is needed inside as long as the region lasts.
   std::optional<std::size_t> levels_behind(const Value& v, std::size_t level) const {
     if (!v.type().is_scalar()) return std::nullopt;
     std::optional<std::size_t> out;
     for (const Use& use : v.uses()) {
-      if (is_ancestor(&replicate_, use.op)) return std::nullopt;
+      if (is_ancestor(&replicate_, use.op)) {
+        if (!last_loop_.is_behind(*use.op)) return std::nullopt;
+        continue;
+      }
       for (std::size_t i = out ? *out + 1 : 0; i <= level; ++i)
         if (positions_.is_behind(*use.op, *nest_[i])) out = i;
     }
@@ -239,6 +272,7 @@ class Bufferizing {
   PassContext& context_;
   Nest nest_;
   Positions positions_;
+  LastLoop last_loop_;
 };
 
 bool visit(Op& op, PassContext& context) {
