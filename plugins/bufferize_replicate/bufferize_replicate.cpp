@@ -16,14 +16,16 @@
 /// which then does not carry them. They are those of its block and, if that is an arm of an if,
 /// those of the blocks around, where the if gives the value that was loaded as a further result.
 /// There is a buffer per element type. What is loaded behind one region is stored again for the
-/// next. Constants stay: they are no streams. Values x uses.
+/// next. Constants stay: they are no streams. The pointers of open buffers wait likewise; since an
+/// sram is the same value before and behind, they need no results, and may be of any block of the
+/// thread. Values x uses.
 ///
 /// Why here: behind `hoist-allocations`, which leaves the pointer that addresses the buffers; the
 /// free of the pointer stays behind the loads. No pool is waited for in between.
 ///
-/// Does not handle: pointers, which no memory can hold; values of a loop's iteration that are live
-/// around the region and the rest of the loop because the next iteration needs them; regions
-/// whose pointer is taken under a predicate.
+/// Does not handle: values of a loop's iteration that are live around the region and the rest of
+/// the loop because the next iteration needs them; regions whose pointer is taken under a
+/// predicate.
 #include <algorithm>
 #include <unordered_map>
 
@@ -41,7 +43,7 @@ struct Around {
   std::size_t levels;
 };
 
-/// One around another, the region and ifs, that all end up behind the region.
+/// One around another, from the region on, ops of one thread that all end up behind the region.
 using Nest = std::vector<Op*>;
 
 /// Where the ops of some blocks stood when they were numbered. What has been added since stands
@@ -97,8 +99,9 @@ class Bufferizing {
   Bufferizing(Op& replicate, PassContext& context)
       : replicate_(replicate),
         context_(context),
-        nest_(nest_of(replicate)),
-        positions_(nest_),
+        around_(around(replicate)),
+        nest_(ifs_of(around_)),
+        positions_(around_),
         last_loop_(replicate) {}
 
   bool run() {
@@ -108,25 +111,36 @@ class Bufferizing {
       return false;
     }
     const std::vector<Around> values = values_around();
-    if (static_cast<std::int64_t>(values.size()) < context_.options.integer("min-values")) {
-      if (!values.empty()) context_.count("kept: min-values");
+    const std::vector<Value*> pointers = pointers_around(*owner);
+    const std::size_t found = values.size() + pointers.size();
+    if (static_cast<std::int64_t>(found) < context_.options.integer("min-values")) {
+      if (found != 0) context_.count("kept: min-values");
       return false;
     }
     if (!context_.spend()) return false;
-    bufferize(*owner, values);
     context_.count("regions");
-    context_.count("values", static_cast<std::int64_t>(values.size()));
+    if (!values.empty()) bufferize(*owner, values);
+    if (!pointers.empty()) keep(*owner, pointers);
     return true;
   }
 
  private:
-  static Nest nest_of(Op& replicate) {
-    Nest nest = {&replicate};
-    // An arm that ends in an exit leads nowhere behind its if.
-    for (Op* at = &replicate; at->parent_op() && at->parent_op()->is(ops::thread_if) &&
-                              at->block()->last()->is(ops::thread_yield);)
-      nest.push_back(at = at->parent_op());
-    return nest;
+  static Nest around(Op& replicate) {
+    Nest out = {&replicate};
+    // A block that ends in an exit leads nowhere behind its op.
+    for (Op* at = replicate.parent_op();
+         at && !at->is(ops::thread_func) && !at->is(ops::thread_foreach) &&
+         !out.back()->block()->last()->is(ops::thread_exit);
+         at = at->parent_op())
+      out.push_back(at);
+    return out;
+  }
+
+  /// The region, and the ifs directly around it.
+  static Nest ifs_of(const Nest& around) {
+    const auto end = std::find_if(around.begin() + 1, around.end(),
+                                  [](const Op* op) { return !op->is(ops::thread_if); });
+    return {around.begin(), end};
   }
 
   std::vector<Around> values_around() const {
@@ -160,6 +174,43 @@ class Bufferizing {
     return out;
   }
 
+  /// Open buffers with a pointer of their own that is needed behind the region, and not inside as
+  /// long as that lasts.
+  std::vector<Value*> pointers_around(const Op& hoisted) const {
+    std::vector<Value*> out;
+    for (std::size_t level = 0; level < around_.size(); ++level)
+      for (Op* op = around_[level]->block()->first(); op != around_[level]; op = op->next()) {
+        if (!op->is(ops::mem_sram_alloc) || op == &hoisted) continue;
+        Value* const v = op->result();
+        if (ops::pointer_owner(v) != v) continue;
+        std::vector<const Op*> users;
+        for (const Use& use : v->uses()) {
+          users.push_back(use.op);
+          if (use.op->is(ops::mem_sram_alloc))
+            for (const Use& other : use.op->result()->uses()) users.push_back(other.op);
+        }
+        const bool needed = std::any_of(users.begin(), users.end(), [&](const Op* user) {
+          return is_ancestor(&replicate_, user) && !last_loop_.is_behind(*user);
+        });
+        if (!needed && std::any_of(users.begin(), users.end(),
+                                   [&](const Op* user) { return may_follow(*user, level); }))
+          out.push_back(v);
+      }
+    return out;
+  }
+
+  /// True if the thread may come to an op, outside of the region, when it is through the region and
+  /// before it leaves the block of `around_[level]`.
+  bool may_follow(const Op& op, std::size_t level) const {
+    if (is_ancestor(&replicate_, &op)) return false;
+    for (std::size_t i = 0; i <= level; ++i) {
+      if (positions_.is_behind(op, *around_[i])) return true;
+      if (i < level && around_[i + 1]->is(ops::thread_while) && is_ancestor(around_[i + 1], &op))
+        return true;
+    }
+    return false;
+  }
+
   /// The allocation in front of the region whose pointer is its own: used inside, and freed there
   /// at exits and behind it at last.
   Op* hoisted_pointer() const {
@@ -185,6 +236,7 @@ class Bufferizing {
   }
 
   void bufferize(Op& owner, const std::vector<Around>& values) {
+    context_.count("values", static_cast<std::int64_t>(values.size()));
     std::vector<Type> types;  // of elements, in order of the values
     for (const Around& a : values)
       if (std::find(types.begin(), types.end(), a.value->type()) == types.end())
@@ -210,6 +262,19 @@ class Bufferizing {
     for (const auto& made : {at_store, at_load})
       for (Value* v : made)
         if (v->unused()) v->def()->erase();
+  }
+
+  void keep(Op& owner, const std::vector<Value*>& pointers) {
+    context_.count("pointers", static_cast<std::int64_t>(pointers.size()));
+    Builder before = Builder::before(replicate_);
+    Builder behind = Builder::after(replicate_);
+    const std::vector<Value*> at_store = indices(before, pointers.size());
+    const std::vector<Value*> at_load = indices(behind, pointers.size());
+    Value* const buffer = allocate(before, owner, {Kind::ptr}, pointers.size());
+    for (std::size_t k = 0; k < pointers.size(); ++k) {
+      before.create(ops::mem_pointer_store, {buffer, at_store[k], pointers[k]});
+      behind.create(ops::mem_pointer_load, {buffer, at_load[k], pointers[k]});
+    }
   }
 
   /// Together, so that they become one context.
@@ -270,6 +335,7 @@ class Bufferizing {
 
   Op& replicate_;
   PassContext& context_;
+  Nest around_;
   Nest nest_;
   Positions positions_;
   LastLoop last_loop_;
@@ -300,7 +366,8 @@ void register_(Registry& registry) {
   info.summary = "Values that are live around a replicate region wait in a buffer";
   info.requires_ = {"inlined"};
   info.options = {{"min-values", OptionType::integer, "1",
-                   "fewest values around a region for which it gets a buffer", 1, 1'000'000}};
+                   "fewest values and pointers around a region for which it gets a buffer", 1,
+                   1'000'000}};
   info.run = run;
   registry.add_pass(std::move(info));
 }

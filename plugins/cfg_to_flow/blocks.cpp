@@ -15,6 +15,10 @@ bool is_constant(const Op& op) { return op.is(ops::arith_constant) || op.is(ops:
 
 }  // namespace
 
+Value* loaded_pointer(const Op& op) {
+  return op.is(ops::mem_pointer_load) ? ops::pointer_owner(op.operand(2)) : nullptr;
+}
+
 std::vector<Block*> successors(const Op& terminator) {
   std::vector<Block*> out;
   for (unsigned i = 0; i < terminator.num_successors(); ++i) out.push_back(terminator.successor(i));
@@ -174,8 +178,12 @@ void Blocks::find_live(Region& region, const Numbers& numbers) {
         for (const Value* v : live[to]) add(v);
       if (block.last()->is(ops::cfg_foreach_enter))
         for (const Value* v : broadcast_.at(block.last())) add(v);
-      for (Op& op : block)
-        for (Value* v : op.operands()) add(ops::pointer_owner(v));
+      for (Op* op = block.last(); op; op = op->prev()) {
+        Value* const taken = loaded_pointer(*op);
+        if (taken) now.erase(taken);
+        for (Value* v : op->operands())
+          if (v = ops::pointer_owner(v); v != taken) add(v);
+      }
       if (now != live[&block]) {
         live[&block] = std::move(now);
         changed = true;

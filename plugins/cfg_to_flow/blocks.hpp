@@ -63,4 +63,8 @@ class Blocks {
 /// body and what is behind it.
 std::vector<Block*> successors(const Op& terminator);
 
+/// The sram whose pointer a mem.pointer_load brings, which is defined anew there; null for other
+/// ops.
+Value* loaded_pointer(const Op& op);
+
 }  // namespace revet
