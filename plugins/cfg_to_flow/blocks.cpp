@@ -201,7 +201,7 @@ std::vector<const Block*> Blocks::after(const Block& block) const {
   return out;
 }
 
-/// A class is carried from its first possible access to its last. A buffer's accesses are those of
+/// A class counts from its first possible access to its last. A buffer's accesses are those of
 /// one lifetime: its allocation follows nothing, and nothing follows its release.
 void Blocks::find_classes(Region& region) {
   std::map<const Block*, Classes> before, later;

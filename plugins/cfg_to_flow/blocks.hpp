@@ -18,7 +18,8 @@ struct BlockInfo {
   /// their pointer.
   std::vector<Value*> live;
   std::vector<Value*> outer;  ///< values of enclosing threads that the block itself needs
-  /// Classes of memory whose last void the thread brings: touched before, and touched from here on.
+  /// Classes of memory whose accesses wait for the thread's void: touched before, and touched from
+  /// here on.
   std::vector<unsigned> classes;
   unsigned edges = 0;      ///< forward edges that must have arrived before it is written
   bool is_header = false;  ///< of a loop with a back edge

@@ -71,16 +71,15 @@ void Mapping::memory(State& s, Op& op) {
   // The first access of a class has nothing to wait for; a join waits for everything.
   const bool join = op.flag("join");
   if (join) merge_voids(s);
-  std::int64_t ordered = 0;
+  Bundle before;
   for (const unsigned c : classes)
-    if (const auto last = s.voids.find(c); last != s.voids.end()) {
-      operands.push_back(last->second);
-      ++ordered;
-    }
+    if (const auto last = s.voids.find(c); last != s.voids.end()) before.push_back(last->second);
+  if (before.size() > 1) before = last_of(before);
+  operands.insert(operands.end(), before.begin(), before.end());
   if (const Value* p = predicate(op)) operands.push_back(s.streams.at(p));
 
   AttrMap attrs;
-  if (ordered != 0) attrs.emplace("ordered", ordered);
+  if (!before.empty()) attrs.emplace("ordered", static_cast<std::int64_t>(before.size()));
   if (op.flag("predicated")) attrs.emplace("predicated", true);
   const OpInfo* info = nullptr;
   const bool on_chip = m->type().kind == Kind::sram;
