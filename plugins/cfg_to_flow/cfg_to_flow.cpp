@@ -11,7 +11,8 @@
 /// Algorithm: blocks are written behind those that lead to them. What a block needs arrives as a
 /// bundle of streams: its arguments, the values of other blocks of the thread that are live in it,
 /// and a void that waits for what the thread did before. Values of enclosing threads are broadcast
-/// to the blocks that use them. Two edges meet in a merge, at a loop header in a forward-backward
+/// to the blocks that use them; what depends on those alone is computed anew in each block rather
+/// than carried round a loop. Two edges meet in a merge, at a loop header in a forward-backward
 /// merge whose back side is connected when the back edge is reached. In a block, element-wise ops
 /// between memory operations form contexts, a memory operation is a node of its own, ordered behind
 /// the last void of its class of memory. A branch filters, leaving a loop strips, a foreach counts
