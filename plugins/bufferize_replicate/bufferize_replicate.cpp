@@ -18,14 +18,15 @@
 /// There is a buffer per element type. What is loaded behind one region is stored again for the
 /// next. Constants stay: they are no streams. The pointers of open buffers wait likewise; since an
 /// sram is the same value before and behind, they need no results, and may be of any block of the
-/// thread. Values x uses.
+/// thread. A region with a loop that has no hoisted pointer gets one in front of it. Values x uses.
 ///
 /// Why here: behind `hoist-allocations`, which leaves the pointer that addresses the buffers; the
-/// free of the pointer stays behind the loads. No pool is waited for in between.
+/// free of the pointer stays behind the loads. A pointer of its own is one of a buffer around the
+/// region, which a program may have there too.
 ///
 /// Does not handle: values of a loop's iteration that are live around the region and the rest of
-/// the loop because the next iteration needs them; regions whose pointer is taken under a
-/// predicate.
+/// the loop because the next iteration needs them; forks in regions without a hoisted pointer,
+/// whose threads would each free one.
 #include <algorithm>
 #include <unordered_map>
 
@@ -42,6 +43,16 @@ struct Around {
   Value* value;
   std::size_t levels;
 };
+
+/// Calls `f` on `op` and what is inside it, as far as it belongs to the same thread.
+template <typename F>
+void walk_thread(Op& op, const F& f) {
+  f(op);
+  if (op.is(ops::thread_foreach)) return;
+  for (const auto& region : op.regions())
+    for (const auto& block : region->blocks())
+      for (Op& inner : *block) walk_thread(inner, f);
+}
 
 /// One around another, from the region on, ops of one thread that all end up behind the region.
 using Nest = std::vector<Op*>;
@@ -74,6 +85,8 @@ class LastLoop {
  public:
   explicit LastLoop(const Op& region) { number(region, true); }
 
+  bool exists() const { return last_ != nullptr; }
+
   /// True if the last loop does not carry a value for this use of it, in the region: as an initial
   /// value it is another one in the loop.
   bool is_behind(const Op& use) const {
@@ -102,25 +115,34 @@ class Bufferizing {
         around_(around(replicate)),
         nest_(ifs_of(around_)),
         positions_(around_),
-        last_loop_(replicate) {}
+        last_loop_(replicate),
+        before_(Builder::before(replicate)),
+        behind_(Builder::after(replicate)) {}
 
   bool run() {
-    Op* const owner = hoisted_pointer();
-    if (!owner) {
+    owner_ = hoisted_pointer();
+    const bool own = !owner_;
+    if (own && !may_have_pointer()) {
       context_.count("kept: no hoisted pointer");
       return false;
     }
     const std::vector<Around> values = values_around();
-    const std::vector<Value*> pointers = pointers_around(*owner);
+    const std::vector<Value*> pointers = pointers_around();
     const std::size_t found = values.size() + pointers.size();
-    if (static_cast<std::int64_t>(found) < context_.options.integer("min-values")) {
+    // A pointer of its own goes through the region itself.
+    const std::int64_t fewest = context_.options.integer("min-values") + (own ? 1 : 0);
+    if (static_cast<std::int64_t>(found) < fewest) {
       if (found != 0) context_.count("kept: min-values");
       return false;
     }
     if (!context_.spend()) return false;
     context_.count("regions");
-    if (!values.empty()) bufferize(*owner, values);
-    if (!pointers.empty()) keep(*owner, pointers);
+    if (!values.empty()) bufferize(values);
+    if (!pointers.empty()) keep(pointers);
+    if (own) {
+      context_.count("own pointers");
+      free_own();
+    }
     return true;
   }
 
@@ -176,11 +198,11 @@ class Bufferizing {
 
   /// Open buffers with a pointer of their own that is needed behind the region, and not inside as
   /// long as that lasts.
-  std::vector<Value*> pointers_around(const Op& hoisted) const {
+  std::vector<Value*> pointers_around() const {
     std::vector<Value*> out;
     for (std::size_t level = 0; level < around_.size(); ++level)
       for (Op* op = around_[level]->block()->first(); op != around_[level]; op = op->next()) {
-        if (!op->is(ops::mem_sram_alloc) || op == &hoisted) continue;
+        if (!op->is(ops::mem_sram_alloc) || op == owner_) continue;
         Value* const v = op->result();
         if (ops::pointer_owner(v) != v) continue;
         std::vector<const Op*> users;
@@ -235,26 +257,45 @@ class Bufferizing {
     return nullptr;
   }
 
-  void bufferize(Op& owner, const std::vector<Around>& values) {
+  /// True if the region may get a pointer in front of it for nothing but what is around it: there
+  /// is a loop that is worth it, and no fork, whose threads would each free it.
+  bool may_have_pointer() const {
+    bool forks = false;
+    walk_thread(replicate_, [&](const Op& op) { forks |= op.is(ops::thread_fork); });
+    return context_.options.boolean("own-pointer") && last_loop_.exists() && !forks;
+  }
+
+  /// Frees the pointer that was taken for the buffers behind the loads, and at exits in the region.
+  void free_own() {
+    std::vector<Value*> buffers = {owner_->result()};
+    for (const Use& use : owner_->result()->uses())
+      if (use.op->is(ops::mem_sram_alloc)) buffers.push_back(use.op->result());
+    std::vector<Op*> exits;
+    walk_thread(replicate_, [&](Op& op) {
+      if (op.is(ops::thread_exit)) exits.push_back(&op);
+    });
+    for (Op* exit : exits) Builder::before(*exit).create(ops::mem_sram_free, buffers);
+    behind_.create(ops::mem_sram_free, buffers);
+  }
+
+  void bufferize(const std::vector<Around>& values) {
     context_.count("values", static_cast<std::int64_t>(values.size()));
     std::vector<Type> types;  // of elements, in order of the values
     for (const Around& a : values)
       if (std::find(types.begin(), types.end(), a.value->type()) == types.end())
         types.push_back(a.value->type());
-    Builder before = Builder::before(replicate_);
-    Builder behind = Builder::after(replicate_);
-    const std::vector<Value*> at_store = indices(before, values.size());
-    const std::vector<Value*> at_load = indices(behind, values.size());
+    const std::vector<Value*> at_store = indices(before_, values.size());
+    const std::vector<Value*> at_load = indices(behind_, values.size());
     for (const Type type : types) {
       std::vector<const Around*> here;
       for (const Around& a : values)
         if (a.value->type() == type) here.push_back(&a);
-      Value* const buffer = allocate(before, owner, type, here.size());
+      Value* const buffer = allocate(type, here.size());
       for (std::size_t k = 0; k < here.size(); ++k) {
         Value* const v = here[k]->value;
-        before.create(ops::mem_sram_store, {buffer, at_store[k], v});
+        before_.create(ops::mem_sram_store, {buffer, at_store[k], v});
         Value* const loaded =
-            behind.create(ops::mem_sram_load, {buffer, at_load[k]}, {type})->result();
+            behind_.create(ops::mem_sram_load, {buffer, at_load[k]}, {type})->result();
         loaded->set_name(v->name());
         replace(*v, *loaded, here[k]->levels);
       }
@@ -264,16 +305,14 @@ class Bufferizing {
         if (v->unused()) v->def()->erase();
   }
 
-  void keep(Op& owner, const std::vector<Value*>& pointers) {
+  void keep(const std::vector<Value*>& pointers) {
     context_.count("pointers", static_cast<std::int64_t>(pointers.size()));
-    Builder before = Builder::before(replicate_);
-    Builder behind = Builder::after(replicate_);
-    const std::vector<Value*> at_store = indices(before, pointers.size());
-    const std::vector<Value*> at_load = indices(behind, pointers.size());
-    Value* const buffer = allocate(before, owner, {Kind::ptr}, pointers.size());
+    const std::vector<Value*> at_store = indices(before_, pointers.size());
+    const std::vector<Value*> at_load = indices(behind_, pointers.size());
+    Value* const buffer = allocate({Kind::ptr}, pointers.size());
     for (std::size_t k = 0; k < pointers.size(); ++k) {
-      before.create(ops::mem_pointer_store, {buffer, at_store[k], pointers[k]});
-      behind.create(ops::mem_pointer_load, {buffer, at_load[k], pointers[k]});
+      before_.create(ops::mem_pointer_store, {buffer, at_store[k], pointers[k]});
+      behind_.create(ops::mem_pointer_load, {buffer, at_load[k], pointers[k]});
     }
   }
 
@@ -285,33 +324,46 @@ class Bufferizing {
     return out;
   }
 
-  /// A buffer beside the owner's. Where the program says how many pointers there are, they all have
-  /// one.
-  Value* allocate(Builder& b, Op& owner, Type element, std::size_t size) {
-    std::int64_t threads = owner.int_attr("threads");
-    for (const Use& use : owner.result()->uses())
-      if (use.op->is(ops::mem_sram_alloc) && use.op->has_attr("regions"))
-        if (const std::int64_t t = use.op->int_attr("threads"); t != 0)
-          threads = threads == 0 ? t : std::min(threads, t);
+  /// A buffer beside the owner's, or the first, which takes a pointer.
+  Value* allocate(Type element, std::size_t size) {
     Type type{Kind::sram};
     type.element = element.kind;
     type.size = static_cast<std::uint32_t>(size);
     AttrMap attrs = {{"name", "around"}, {"written", true}};
-    if (threads != 0) attrs.emplace("threads", threads * owner.int_attr("regions"));
-    Value* const pointer = owner.result();
-    Value* const buffer =
-        b.create(ops::mem_sram_alloc, {&pointer, 1}, {&type, 1}, std::move(attrs))->result();
-    buffer->set_name("around");
+    if (const std::int64_t threads = owner_ ? number_of_pointers() : 0; threads != 0)
+      attrs.emplace("threads", threads);
+    std::vector<Value*> owner;
+    if (owner_) owner.push_back(owner_->result());
+    Op* const made = before_.create(ops::mem_sram_alloc, owner, {&type, 1}, std::move(attrs));
+    made->result()->set_name("around");
     context_.count("buffers");
+    if (owner_)
+      free_too(*made->result());
+    else
+      owner_ = made;
+    return made->result();
+  }
+
+  /// How many pointers the program says that there are, of which each has a buffer; 0 where it does
+  /// not say.
+  std::int64_t number_of_pointers() const {
+    std::int64_t threads = owner_->int_attr("threads");
+    for (const Use& use : owner_->result()->uses())
+      if (use.op->is(ops::mem_sram_alloc) && use.op->has_attr("regions"))
+        if (const std::int64_t t = use.op->int_attr("threads"); t != 0)
+          threads = threads == 0 ? t : std::min(threads, t);
+    return threads * owner_->int_attr("regions");
+  }
+
+  void free_too(Value& buffer) const {
     std::vector<std::pair<Op*, std::vector<Value*>>> frees;
-    for (const Use& use : owner.result()->uses()) {
+    for (const Use& use : owner_->result()->uses()) {
       if (!use.op->is(ops::mem_sram_free)) continue;
       std::vector<Value*> operands(use.op->operands().begin(), use.op->operands().end());
-      operands.insert(operands.end() - (use.op->flag("predicated") ? 1 : 0), buffer);
+      operands.insert(operands.end() - (use.op->flag("predicated") ? 1 : 0), &buffer);
       frees.emplace_back(use.op, std::move(operands));
     }
     for (const auto& [free, operands] : frees) free->set_operands(operands);
-    return buffer;
   }
 
   /// What uses the value behind the region takes the one that was loaded.
@@ -339,6 +391,9 @@ class Bufferizing {
   Nest nest_;
   Positions positions_;
   LastLoop last_loop_;
+  Builder before_;  ///< in front of the region
+  Builder behind_;
+  Op* owner_ = nullptr;  ///< whose pointer the buffers have
 };
 
 bool visit(Op& op, PassContext& context) {
@@ -365,9 +420,11 @@ void register_(Registry& registry) {
   info.id = "bufferize-replicate";
   info.summary = "Values that are live around a replicate region wait in a buffer";
   info.requires_ = {"inlined"};
-  info.options = {{"min-values", OptionType::integer, "1",
-                   "fewest values and pointers around a region for which it gets a buffer", 1,
-                   1'000'000}};
+  info.options = {
+      {"min-values", OptionType::integer, "1",
+       "fewest values and pointers around a region for which it gets a buffer", 1, 1'000'000},
+      {"own-pointer", OptionType::boolean, "true",
+       "regions with a loop and no hoisted pointer get one for what is around them"}};
   info.run = run;
   registry.add_pass(std::move(info));
 }
