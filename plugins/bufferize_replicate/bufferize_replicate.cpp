@@ -15,10 +15,11 @@
 /// are defined before it, used behind it, and not used inside or only in front of a loop there,
 /// which then does not carry them. They are those of its block and, if that is an arm of an if,
 /// those of the blocks around, where the if gives the value that was loaded as a further result.
-/// There is a buffer per element type. What is loaded behind one region is stored again for the
-/// next. Constants stay: they are no streams. The pointers of open buffers wait likewise; since an
-/// sram is the same value before and behind, they need no results, and may be of any block of the
-/// thread. A region with a loop that has no hoisted pointer gets one in front of it. Values x uses.
+/// Each has a buffer of one element: several in one would take turns at its port. What is loaded
+/// behind one region is stored again for the next. Constants stay: they are no streams. The
+/// pointers of open buffers wait likewise; since an sram is the same value before and behind, they
+/// need no results, and may be of any block of the thread. A region with a loop that has no hoisted
+/// pointer gets one in front of it. Values x uses.
 ///
 /// Why here: behind `hoist-allocations`, which leaves the pointer that addresses the buffers; the
 /// free of the pointer stays behind the loads. A pointer of its own is one of a buffer around the
@@ -137,8 +138,7 @@ class Bufferizing {
     }
     if (!context_.spend()) return false;
     context_.count("regions");
-    if (!values.empty()) bufferize(values);
-    if (!pointers.empty()) keep(pointers);
+    bufferize(values, pointers);
     if (own) {
       context_.count("own pointers");
       free_own();
@@ -278,57 +278,36 @@ class Bufferizing {
     behind_.create(ops::mem_sram_free, buffers);
   }
 
-  void bufferize(const std::vector<Around>& values) {
-    context_.count("values", static_cast<std::int64_t>(values.size()));
-    std::vector<Type> types;  // of elements, in order of the values
-    for (const Around& a : values)
-      if (std::find(types.begin(), types.end(), a.value->type()) == types.end())
-        types.push_back(a.value->type());
-    const std::vector<Value*> at_store = indices(before_, values.size());
-    const std::vector<Value*> at_load = indices(behind_, values.size());
-    for (const Type type : types) {
-      std::vector<const Around*> here;
-      for (const Around& a : values)
-        if (a.value->type() == type) here.push_back(&a);
-      Value* const buffer = allocate(type, here.size());
-      for (std::size_t k = 0; k < here.size(); ++k) {
-        Value* const v = here[k]->value;
-        before_.create(ops::mem_sram_store, {buffer, at_store[k], v});
-        Value* const loaded =
-            behind_.create(ops::mem_sram_load, {buffer, at_load[k]}, {type})->result();
-        loaded->set_name(v->name());
-        replace(*v, *loaded, here[k]->levels);
-      }
+  void bufferize(const std::vector<Around>& values, const std::vector<Value*>& pointers) {
+    Value* const at_store = before_.constant(type_i32, 0);
+    Value* const at_load = behind_.constant(type_i32, 0);
+    for (const Around& a : values) {
+      Value* const v = a.value;
+      Value* const buffer = allocate(v->type());
+      before_.create(ops::mem_sram_store, {buffer, at_store, v});
+      Value* const loaded =
+          behind_.create(ops::mem_sram_load, {buffer, at_load}, {v->type()})->result();
+      loaded->set_name(v->name());
+      replace(*v, *loaded, a.levels);
     }
-    for (const auto& made : {at_store, at_load})
-      for (Value* v : made)
-        if (v->unused()) v->def()->erase();
+    for (Value* v : pointers) {
+      Value* const buffer = allocate({Kind::ptr});
+      before_.create(ops::mem_pointer_store, {buffer, at_store, v});
+      behind_.create(ops::mem_pointer_load, {buffer, at_load, v});
+    }
+    count("values", values.size());
+    count("pointers", pointers.size());
   }
 
-  void keep(const std::vector<Value*>& pointers) {
-    context_.count("pointers", static_cast<std::int64_t>(pointers.size()));
-    const std::vector<Value*> at_store = indices(before_, pointers.size());
-    const std::vector<Value*> at_load = indices(behind_, pointers.size());
-    Value* const buffer = allocate({Kind::ptr}, pointers.size());
-    for (std::size_t k = 0; k < pointers.size(); ++k) {
-      before_.create(ops::mem_pointer_store, {buffer, at_store[k], pointers[k]});
-      behind_.create(ops::mem_pointer_load, {buffer, at_load[k], pointers[k]});
-    }
-  }
-
-  /// Together, so that they become one context.
-  static std::vector<Value*> indices(Builder& b, std::size_t n) {
-    std::vector<Value*> out;
-    for (std::size_t k = 0; k < n; ++k)
-      out.push_back(b.constant(type_i32, static_cast<std::int64_t>(k)));
-    return out;
+  void count(const char* statistic, std::size_t n) {
+    if (n != 0) context_.count(statistic, static_cast<std::int64_t>(n));
   }
 
   /// A buffer beside the owner's, or the first, which takes a pointer.
-  Value* allocate(Type element, std::size_t size) {
+  Value* allocate(Type element) {
     Type type{Kind::sram};
     type.element = element.kind;
-    type.size = static_cast<std::uint32_t>(size);
+    type.size = 1;
     AttrMap attrs = {{"name", "around"}, {"written", true}};
     if (const std::int64_t threads = owner_ ? number_of_pointers() : 0; threads != 0)
       attrs.emplace("threads", threads);
@@ -336,7 +315,6 @@ class Bufferizing {
     if (owner_) owner.push_back(owner_->result());
     Op* const made = before_.create(ops::mem_sram_alloc, owner, {&type, 1}, std::move(attrs));
     made->result()->set_name("around");
-    context_.count("buffers");
     if (owner_)
       free_too(*made->result());
     else
