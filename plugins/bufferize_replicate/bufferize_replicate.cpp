@@ -16,10 +16,11 @@
 /// which then does not carry them. They are those of its block and, if that is an arm of an if,
 /// those of the blocks around, where the if gives the value that was loaded as a further result.
 /// Each has a buffer of one element: several in one would take turns at its port. What is loaded
-/// behind one region is stored again for the next. Constants stay: they are no streams. The
-/// pointers of open buffers wait likewise; since an sram is the same value before and behind, they
-/// need no results, and may be of any block of the thread. A region with a loop that has no hoisted
-/// pointer gets one in front of it. Values x uses.
+/// behind one region is stored again for the next. What is a few ops away from the others, from
+/// values of enclosing threads and from constants is computed again instead. Constants stay: they
+/// are no streams. The pointers of open buffers wait likewise; since an sram is the same value
+/// before and behind, they need no results, and may be of any block of the thread. A region with a
+/// loop that has no hoisted pointer gets one in front of it. Values x uses.
 ///
 /// Why here: behind `hoist-allocations`, which leaves the pointer that addresses the buffers; the
 /// free of the pointer stays behind the loads. A pointer of its own is one of a buffer around the
@@ -29,6 +30,7 @@
 /// the loop because the next iteration needs them; forks in regions without a hoisted pointer,
 /// whose threads would each free one.
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "revet/abi.hpp"
@@ -37,6 +39,9 @@
 
 namespace revet {
 namespace {
+
+/// Ops that it may take to compute a value behind a region instead of keeping it.
+constexpr unsigned most_recomputed = 4;
 
 /// A value, and how far out it is used behind the region: 0 in the region's block, 1 behind the if
 /// around that, ..
@@ -118,7 +123,8 @@ class Bufferizing {
         positions_(around_),
         last_loop_(replicate),
         before_(Builder::before(replicate)),
-        behind_(Builder::after(replicate)) {}
+        behind_(Builder::after(replicate)),
+        next_(replicate.next()) {}
 
   bool run() {
     owner_ = hoisted_pointer();
@@ -139,7 +145,7 @@ class Bufferizing {
     if (!context_.spend()) return false;
     context_.count("regions");
     bufferize(values, pointers);
-    if (own) {
+    if (own && owner_) {
       context_.count("own pointers");
       free_own();
     }
@@ -165,9 +171,10 @@ class Bufferizing {
     return {around.begin(), end};
   }
 
+  /// In the order in which they are defined.
   std::vector<Around> values_around() const {
     std::vector<Around> out;
-    for (std::size_t level = 0; level < nest_.size(); ++level) {
+    for (std::size_t level = nest_.size(); level-- > 0;) {
       const auto add = [&](Value* v) {
         if (const auto levels = levels_behind(*v, level)) out.push_back({v, *levels});
       };
@@ -204,7 +211,7 @@ class Bufferizing {
       for (Op* op = around_[level]->block()->first(); op != around_[level]; op = op->next()) {
         if (!op->is(ops::mem_sram_alloc) || op == owner_) continue;
         Value* const v = op->result();
-        if (ops::pointer_owner(v) != v) continue;
+        if (ops::pointer_owner(v) != v || is_kept(v)) continue;
         std::vector<const Op*> users;
         for (const Use& use : v->uses()) {
           users.push_back(use.op);
@@ -219,6 +226,16 @@ class Bufferizing {
           out.push_back(v);
       }
     return out;
+  }
+
+  /// True if the pointer waits in a buffer already: it is taken out right behind the region.
+  bool is_kept(const Value* v) const {
+    for (const Op* op = replicate_.next(); op; op = op->next()) {
+      if (op->is(ops::mem_pointer_load) && op->operand(2) == v) return true;
+      if (!is_pure(*op) && !op->is(ops::mem_pointer_load) && !op->is(ops::mem_sram_load))
+        return false;
+    }
+    return false;
   }
 
   /// True if the thread may come to an op, outside of the region, when it is through the region and
@@ -281,22 +298,71 @@ class Bufferizing {
   void bufferize(const std::vector<Around>& values, const std::vector<Value*>& pointers) {
     Value* const at_store = before_.constant(type_i32, 0);
     Value* const at_load = behind_.constant(type_i32, 0);
+    std::map<const Value*, Value*> behind;
+    std::size_t stored = 0;
     for (const Around& a : values) {
       Value* const v = a.value;
-      Value* const buffer = allocate(v->type());
-      before_.create(ops::mem_sram_store, {buffer, at_store, v});
-      Value* const loaded =
-          behind_.create(ops::mem_sram_load, {buffer, at_load}, {v->type()})->result();
-      loaded->set_name(v->name());
-      replace(*v, *loaded, a.levels);
+      unsigned ops = most_recomputed;
+      if (!follows(*v, behind, ops)) {
+        Value* const buffer = allocate(v->type());
+        before_.create(ops::mem_sram_store, {buffer, at_store, v});
+        behind[v] = behind_.create(ops::mem_sram_load, {buffer, at_load}, {v->type()})->result();
+        ++stored;
+      }
+      Value& there = computed(*v, behind);
+      there.set_name(v->name());
+      replace(*v, there, a.levels);
     }
     for (Value* v : pointers) {
       Value* const buffer = allocate({Kind::ptr});
       before_.create(ops::mem_pointer_store, {buffer, at_store, v});
       behind_.create(ops::mem_pointer_load, {buffer, at_load, v});
     }
-    count("values", values.size());
+    for (Value* at : {at_store, at_load})
+      if (at->unused()) at->def()->erase();
+    count("values", stored);
+    count("computed again", values.size() - stored);
     count("pointers", pointers.size());
+  }
+
+  /// A constant or a value of an enclosing thread: no stream of this one.
+  bool is_given(const Value& v) const {
+    if (const Op* def = v.def();
+        def && (def->is(ops::arith_constant) || def->is(ops::mem_dram_size)))
+      return true;
+    return thread_of(*v.block()) != thread_of(*replicate_.block());
+  }
+
+  /// The foreach whose child runs a block; null in main.
+  static const Op* thread_of(const Block& block) {
+    const Op* at = block.parent_op();
+    while (at && !at->is(ops::thread_foreach)) at = at->parent_op();
+    return at;
+  }
+
+  /// True if a value is no more than `ops` ops away from what is given and what is there behind the
+  /// region.
+  bool follows(const Value& v, const std::map<const Value*, Value*>& behind, unsigned& ops) const {
+    if (behind.count(&v) != 0 || is_given(v)) return true;
+    const Op* const def = v.def();
+    if (!def || def->num_results() != 1 || def->num_regions() != 0 || !is_pure(*def) || ops == 0)
+      return false;
+    --ops;
+    const auto operands = def->operands();
+    return std::all_of(operands.begin(), operands.end(),
+                       [&](const Value* o) { return follows(*o, behind, ops); });
+  }
+
+  /// The value as it is computed behind the region.
+  Value& computed(Value& v, std::map<const Value*, Value*>& behind) {
+    if (is_given(v)) return v;
+    Value*& made = behind[&v];
+    if (!made) {
+      Cloning cloning;
+      for (Value* o : v.def()->operands()) cloning.values[o] = &computed(*o, behind);
+      made = replicate_.block()->insert(clone_op(*v.def(), cloning), next_)->result();
+    }
+    return *made;
   }
 
   void count(const char* statistic, std::size_t n) {
@@ -371,6 +437,7 @@ class Bufferizing {
   LastLoop last_loop_;
   Builder before_;  ///< in front of the region
   Builder behind_;
+  Op* next_;
   Op* owner_ = nullptr;  ///< whose pointer the buffers have
 };
 
