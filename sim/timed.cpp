@@ -395,8 +395,12 @@ Mapping::Input link_timing(const Machine& machine, unsigned latency, unsigned ho
   const unsigned depth = kind == LinkKind::scalar    ? machine.buffers.scalar_depth
                          : kind == LinkKind::control ? machine.buffers.control_depth
                                                      : machine.buffers.vector_depth;
-  // The registers of the pipeline, of the route, and the reader's buffer.
-  in.capacity = latency + hops * machine.network.skid + depth;
+  // The registers of the pipeline, of the route, and the reader's buffer; void tokens wait in a
+  // counter.
+  in.capacity = latency + hops * machine.network.skid;
+  in.counts_lanes = kind == LinkKind::control;
+  if (in.counts_lanes) in.capacity *= lanes_per_vector;
+  in.capacity += depth;
   return in;
 }
 

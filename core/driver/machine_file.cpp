@@ -75,7 +75,7 @@ std::vector<Key> keys_of(Machine& m) {
       {"address.coalescing", &a.coalescing, 0, 1, "boolean"},
       {"buffers.vector-depth", &b.vector_depth, 1, 65536, "vectors"},
       {"buffers.scalar-depth", &b.scalar_depth, 1, 65536, "elements"},
-      {"buffers.control-depth", &b.control_depth, 1, 65536, "vectors of void tokens"},
+      {"buffers.control-depth", &b.control_depth, 16, 65536, "void tokens"},
       {"network.vector-tracks", &n.vector_tracks, 0, 1000, "per direction"},
       {"network.scalar-tracks", &n.scalar_tracks, 0, 1000, "per direction"},
       {"network.control-tracks", &n.control_tracks, 0, 1000, "per direction"},
