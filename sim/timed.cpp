@@ -76,6 +76,10 @@ void TimedInstance::make_nodes() {
   writers_.resize(channels_.size());
   allocators_.resize(graph.pools().size());
   ports_.resize(mapping.units.size());
+  for (MemoryPorts& p : ports_) {
+    p.read_banks.assign(machine.memory.banks, 0);
+    p.write_banks.assign(machine.memory.banks, 0);
+  }
   units_.resize(mapping.units.size());
   input_waits_.resize(channels_.size());
   output_waits_.resize(channels_.size());

@@ -105,6 +105,7 @@ struct MemoryPorts {
   Cycle read_free = 0, write_free = 0;
   std::uint32_t last_reader = ~0u, last_writer = ~0u;  ///< nodes
   std::uint32_t waiting_reader = ~0u, waiting_writer = ~0u;
+  std::vector<Cycle> read_banks, write_banks;  ///< when each has served what waits for it
   Cycle conflict_cycles = 0;
 };
 

@@ -92,35 +92,34 @@ std::uint32_t unit_of(const TimedInstance& g, std::uint32_t sram, std::uint32_t 
   return units[std::min<std::size_t>(i, units.size() - 1)];
 }
 
-/// Cycles that the banks need for the lanes of an access: lanes that go to one bank take turns,
-/// but for those that go to the same word of it.
-unsigned bank_cycles(const TimedInstance& g, const TimedNode& n, const Access& a) {
+/// Lets the banks work on the lanes of an access: lanes that go to one bank take turns, but for those
+/// that go to the same word of it. Gives the cycle in which the last is served.
+Cycle serve(const TimedInstance& g, const TimedNode& n, const Access& a, std::span<Cycle> banks) {
   const Machine& m = g.machine;
-  if (m.memory.ideal || std::has_single_bit(a.on)) return 1;
+  if (m.memory.ideal) return g.now + 1;
   const bool combines = n.kind != NodeKind::sram_atomic || m.memory.combining;
   const SramDecl& sram = g.graph.srams()[n.node->sram];
   const unsigned bytes = Type{sram.element}.bytes();
-  const bool several = g.mapping.memories[n.node->sram].size() > 1;
   std::uint64_t words[lanes_per_vector];
-  std::uint8_t turns[64] = {};
-  unsigned most = 1, count = 0;
+  unsigned count = 0;
+  Cycle last = g.now + 1;
   for (unsigned k = 0; k < a.view.lanes; ++k) {
     if (!a.is_on(k)) continue;
-    const std::uint64_t element = std::uint64_t{a.operands[0][k]} * sram.size + a.operands[1][k];
-    std::uint64_t word = element * bytes / 4;
-    // Units side by side answer together.
-    if (several) word |= std::uint64_t{unit_of(g, n.node->sram, a.operands[0][k])} << 40;
+    const std::uint64_t word =
+        (std::uint64_t{a.operands[0][k]} * sram.size + a.operands[1][k]) * bytes / 4;
     bool known = false;
     for (unsigned i = 0; i < count && !known; ++i) known = words[i] == word;
     words[count++] = word;
     if (known && combines) continue;
     std::uint64_t row = word;
     if (m.memory.bank_hash)
-      for (std::uint64_t high = word / m.memory.banks; high != 0; high /= m.memory.banks) row ^= high;
-    const auto bank = static_cast<unsigned>((row + (word >> 40)) % m.memory.banks);
-    most = std::max<unsigned>(most, ++turns[bank]);
+      for (std::uint64_t high = word / m.memory.banks; high != 0; high /= m.memory.banks)
+        row ^= high;
+    Cycle& bank = banks[row % m.memory.banks];
+    bank = std::max(bank, g.now) + 1;
+    last = std::max(last, bank);
   }
-  return most;
+  return last;
 }
 
 Attempt step_sram(TimedInstance& g, TimedNode& n) {
@@ -146,20 +145,23 @@ Attempt step_sram(TimedInstance& g, TimedNode& n) {
       !may_claim(ports.write_free, ports.last_writer, ports.waiting_writer, me, g.now, out))
     return out;
   const SramDecl& sram = g.graph.srams()[n.node->sram];
-  unsigned cycles = 1;
+  // When the port is free again, and when the last lane is served.
+  Cycle free = g.now + 1, served = g.now + 1;
   if (n.kind == NodeKind::sram_fill) {
     const std::uint64_t bytes = std::uint64_t{sram.size} * Type{sram.element}.bytes();
-    cycles = static_cast<unsigned>((bytes + burst - 1) / burst *
-                                   static_cast<unsigned>(std::popcount(a.on)));
+    free = served = g.now + (bytes + burst - 1) / burst *
+                                static_cast<unsigned>(std::popcount(a.on));
   } else {
-    cycles = bank_cycles(g, n, a);
-    ports.conflict_cycles += cycles - 1;
+    served = serve(g, n, a, use == Uses::read ? ports.read_banks : ports.write_banks);
+    const Cycle queue = g.machine.memory.queue;
+    if (served > free + queue) free = served - queue;
+    ports.conflict_cycles += free - g.now - 1;
   }
   if (use != Uses::write)
-    claim(ports.read_free, ports.last_reader, ports.waiting_reader, me, g.now + cycles);
+    claim(ports.read_free, ports.last_reader, ports.waiting_reader, me, free);
   if (use != Uses::read)
-    claim(ports.write_free, ports.last_writer, ports.waiting_writer, me, g.now + cycles);
-  n.working_until = g.now + cycles;
+    claim(ports.write_free, ports.last_writer, ports.waiting_writer, me, free);
+  n.working_until = free;
   std::uint32_t results[lanes_per_vector] = {};
   std::uint32_t operands[5] = {};
   for (unsigned k = 0; k < a.view.lanes; ++k) {
@@ -168,7 +170,7 @@ Attempt step_sram(TimedInstance& g, TimedNode& n) {
     results[k] = perform(g.memories, *n.node, n.element, operands);
   }
   take_inputs(g, n, a.view);
-  give(g, n, a.view, results, cycles - 1);
+  give(g, n, a.view, results, served - g.now - 1);
   return {};
 }
 

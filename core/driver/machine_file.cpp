@@ -65,6 +65,7 @@ std::vector<Key> keys_of(Machine& m) {
       {"memory.latency", &u.latency, 1, 1000, "cycles"},
       {"memory.combining", &u.combining, 0, 1, "boolean"},
       {"memory.bank-hash", &u.bank_hash, 0, 1, "boolean"},
+      {"memory.queue", &u.queue, 0, 1024, "accesses per bank"},
       {"memory.ideal", &u.ideal, 0, 1, "boolean"},
       {"address.outstanding", &a.outstanding, 1, 1'000'000, "bursts"},
       {"address.burst-bytes", &a.burst_bytes, 64, 64, "bytes"},

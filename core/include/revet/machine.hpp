@@ -69,6 +69,7 @@ struct Machine {
     unsigned latency = 0;
     bool combining = false;          ///< atomics of one vector on one word take one slot
     bool bank_hash = false;          ///< the bank of a word depends on all of its address
+    unsigned queue = 0;              ///< accesses that wait at each bank
     bool ideal = false;              ///< banks never conflict
   } memory;
 
