@@ -165,6 +165,7 @@ class Channel {
   }
 
   bool empty() const { return size_ == 0; }
+  bool has_arrived(Cycle now) const { return size_ != 0 && entries_[head_].arrival <= now; }
   bool scalar() const { return input_.scalar; }
   unsigned latency() const { return input_.latency; }
   std::uint32_t capacity() const { return input_.capacity; }
@@ -193,8 +194,9 @@ class Channel {
   unsigned width() const { return input_.scalar ? 1 : lanes_per_vector; }
   std::uint32_t mask() const { return static_cast<std::uint32_t>(entries_.size()) - 1; }
   std::uint32_t* lanes_of(std::uint32_t entry) { return lanes_.data() + entry * lanes_per_vector; }
+  /// Of the capacity, for one entry.
   std::uint32_t cost(View what) const {
-    return input_.counts_lanes ? what.lanes + (what.level != 0) : 1;
+    return input_.counts_lanes && !input_.scalar ? what.lanes + (what.level != 0) : 1;
   }
 
   void append(Cycle at, unsigned count, unsigned level, const std::uint32_t* from) {

@@ -99,6 +99,10 @@ void TimedInstance::make_nodes() {
       const std::vector<std::uint32_t> initial = node.program.initial_lanes();
       registers_.insert(registers_.end(), initial.begin(), initial.end());
     }
+    if (node.kind == NodeKind::source) {
+      n.scratch = static_cast<std::uint32_t>(sources_.size());
+      sources_.push_back(decode(node.tokens));
+    }
     if (goes_to_dram(node.kind)) {
       n.scratch = static_cast<std::uint32_t>(queues_.size());
       queues_.emplace_back();
@@ -124,9 +128,12 @@ void TimedInstance::free_pointer(std::uint32_t pool, std::uint32_t pointer) {
   for (const std::uint32_t n : allocators_[pool]) wake(n, now + 1);
 }
 
+/// The id of a burst names the queue, the lane and the request.
+constexpr std::uint64_t request_mask = (std::uint64_t{1} << 40) - 1;
+
 bool TimedInstance::issue(const TimedNode& n, const Burst& b) {
-  // An id names the queue and the request.
-  const std::uint64_t id = std::uint64_t{n.scratch} << 40 | (b.request & ((1ULL << 40) - 1));
+  const std::uint64_t id = std::uint64_t{n.scratch} << 44 | std::uint64_t{b.lane} << 40 |
+                           (b.request & request_mask);
   if (!dram.offer(id, b.address, b.halves, b.write)) return false;
   ++bursts_issued_;
   return true;
@@ -138,20 +145,20 @@ void TimedInstance::finish_dram() {
   dram.tick(now - 1, done_);
   for (const std::uint64_t id : done_) {
     ++bursts_completed_;
-    DramQueue& q = queues_[id >> 40];
-    TimedNode& n = nodes_[queue_nodes_[id >> 40]];
-    Pending& p = q.requests[static_cast<std::uint32_t>((id & ((1ULL << 40) - 1)) - q.first)];
+    DramQueue& q = queues_[id >> 44];
+    const std::uint32_t node = queue_nodes_[id >> 44];
+    Pending& p = q.requests[static_cast<std::uint32_t>((id - q.first) & request_mask)];
     --p.open;
     --q.outstanding;
     p.ready = std::max(p.ready, now);
-    if (n.kind == NodeKind::bulk_load) {
+    if (nodes_[node].kind == NodeKind::bulk_load) {
       // The burst is written into the buffer, 64 bytes per cycle.
-      MemoryPorts& ports = ports_[p.unit];
-      ports.write_free = std::max(ports.write_free, now) + 1;
-      p.ready = std::max(p.ready, ports.write_free);
+      MemoryPort& port = ports_[p.units[id >> 40 & (lanes_per_vector - 1)]].write;
+      port.free = std::max(port.free, now) + 1;
+      p.ready = std::max(p.ready, port.free);
     }
-    wake(static_cast<std::uint32_t>(queue_nodes_[id >> 40]), now);
-    if (p.ready > now) wake(static_cast<std::uint32_t>(queue_nodes_[id >> 40]), p.ready);
+    wake(node, now);
+    if (p.ready > now) wake(node, p.ready);
   }
 }
 
@@ -172,8 +179,19 @@ UnitCycles::State TimedInstance::state_of(const TimedNode& n, const Attempt& a) 
   if (goes_to_dram(n.kind) && !queues_[n.scratch].requests.empty()) return UnitCycles::starved;
   if (n.phase != 0) return UnitCycles::starved;
   for (std::size_t i = 0; i < n.inputs; ++i)
-    if (!input(n, i).empty()) return UnitCycles::starved;
+    if (input(n, i).has_arrived(now)) return UnitCycles::starved;
   return UnitCycles::idle;
+}
+
+/// Nothing is at any input; what comes first makes the node starve for the others.
+void TimedInstance::watch_inputs(TimedNode& n) {
+  for (std::size_t i = 0; i < n.inputs; ++i) {
+    Channel& c = input(n, i);
+    if (const Cycle at = c.next_arrival(now); at == Channel::never)
+      c.reader_waits = true;
+    else
+      n.last.again = std::min(n.last.again, at);
+  }
 }
 
 void TimedInstance::settle(TimedNode& n, UnitCycles::State state) {
@@ -226,25 +244,31 @@ void TimedInstance::fire(std::uint32_t i) {
     return wake(i, n.working_until);
   }
   if (throttled(n)) {
-    settle(n, UnitCycles::blocked);
+    // Blocked, if anything is there.
+    const bool idle = state_of(n, {Attempt::no_input}) == UnitCycles::idle;
+    if (n.state == UnitCycles::busy) settle(n, idle ? UnitCycles::idle : UnitCycles::blocked);
     return wake(i, now + 1);
   }
   n.last = attempt(*this, n);
   if (n.last.kind == Attempt::fired) {
     ++firings_;
     settle(n, UnitCycles::busy);
+    active_until_ = std::max({active_until_, now + 1, n.working_until});
     if (n.kind == NodeKind::sink) last_result_ = now;
     return wake(i, std::max(now + 1, n.working_until));
   }
   settle(n, state_of(n, n.last));
+  if (n.state == UnitCycles::idle && n.last.kind == Attempt::no_input) watch_inputs(n);
   if (n.last.again != Channel::never) wake(i, n.last.again);
 }
 
 TimedResult TimedInstance::run() {
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) wheel_.add(i, 0, 0);
   TimedOutcome outcome = loop(options.max_cycles);
-  close_accounts();
   if (outcome == TimedOutcome::finished && !finished()) outcome = TimedOutcome::deadlock;
+  // The last look at the nodes found nothing to do.
+  if (outcome == TimedOutcome::finished) now = active_until_;
+  close_accounts();
   return result(outcome);
 }
 
@@ -275,10 +299,12 @@ TimedOutcome TimedInstance::loop(Cycle limit) {
     now = next;
     if (limit != 0 && now >= limit) {
       now = limit;
-      return TimedOutcome::limit;
+      return active_until_ <= limit && finished() ? TimedOutcome::finished : TimedOutcome::limit;
     }
-    if (options.no_progress != 0 && !quiet_ && now - last_progress > options.no_progress)
+    if (options.no_progress != 0 && !quiet_ && now - last_progress > options.no_progress) {
+      now = last_progress + options.no_progress + 1;
       return TimedOutcome::no_progress;
+    }
     if (options.heartbeat && !quiet_ && now >= next_beat) {
       options.heartbeat(now, threads_ended);
       next_beat = now + beat;
@@ -297,9 +323,9 @@ std::uint64_t TimedInstance::tokens() const {
 
 bool TimedInstance::finished() const {
   if (tokens() != 0) return false;
-  return std::all_of(nodes_.begin(), nodes_.end(), [](const TimedNode& n) {
+  return std::all_of(nodes_.begin(), nodes_.end(), [&](const TimedNode& n) {
     switch (n.kind) {
-      case NodeKind::source: return n.progress == n.node->tokens.size();
+      case NodeKind::source: return n.progress == tokens_of(n).size();
       case NodeKind::sink: return n.phase == 1;
       case NodeKind::counter:
       case NodeKind::fb_merge: return n.phase == 0;
@@ -307,6 +333,16 @@ bool TimedInstance::finished() const {
       default: return true;
     }
   });
+}
+
+/// Of both sides of a merge, and of the list that a broadcast follows.
+std::uint64_t TimedInstance::lanes_taken(const TimedNode& n) const {
+  if (n.inputs == 0) return 0;
+  const bool merges = n.kind == NodeKind::merge || n.kind == NodeKind::fb_merge;
+  const std::size_t first = n.kind == NodeKind::broadcast ? n.outputs : 0;
+  std::uint64_t lanes = input(n, first).counts().lanes_received;
+  if (merges) lanes += input(n, n.outputs).counts().lanes_received;
+  return lanes;
 }
 
 TimedResult TimedInstance::result(TimedOutcome outcome) {
@@ -334,6 +370,8 @@ TimedResult TimedInstance::result(TimedOutcome outcome) {
     if (outcome == TimedOutcome::finished && c.tokens() != 0)
       throw InternalError("a link has sent more than was received in a run that finished");
   }
+  for (NodeId id = 0; id < graph.nodes().size(); ++id)
+    r.node_lanes.push_back(lanes_taken(nodes_[node_of_[id]]));
   const DramSystemCounts d = dram.counts();
   r.dram.bytes_read = d.bytes_read;
   r.dram.bytes_written = d.bytes_written;
@@ -397,8 +435,13 @@ void size_back_edges(const Graph& graph, const Machine& machine, Mapping& mappin
   std::vector<std::uint32_t> capacities;
   for (const Mapping::Input& in : mapping.inputs) capacities.push_back(lanes(in));
   for (const Loop& loop : loops_of(graph)) {
-    const std::uint32_t needed =
-        back_edge_capacity(graph, loop, capacities, machine.address.outstanding);
+    std::uint32_t needed = back_edge_capacity(graph, loop, capacities, 0);
+    // An AG holds vectors whose bursts are under way.
+    const auto queues = std::count_if(loop.body.begin(), loop.body.end(), [&](NodeId n) {
+      return goes_to_dram(graph.node(n).kind);
+    });
+    if (needed != Channel::unlimited)
+      needed += static_cast<std::uint32_t>(queues) * machine.address.outstanding * lanes_per_vector;
     const Node& header = graph.node(loop.header);
     for (std::size_t i = header.out.size(); i < header.in.size(); ++i) {
       const std::uint32_t number = first[loop.header] + static_cast<std::uint32_t>(i);

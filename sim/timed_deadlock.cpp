@@ -13,9 +13,13 @@ namespace revet::sim {
 
 class TimedDiagnosis {
  public:
-  explicit TimedDiagnosis(const TimedInstance& instance) : g_(instance) {
-    // What each node says once everything has come to rest.
+  explicit TimedDiagnosis(const TimedInstance& instance) : g_(instance) {}
+
+  /// Asks each node what it waits for, once everything has come to rest: an attempt that succeeded
+  /// would write to memory, which copies share.
+  void ask() {
     TimedInstance probe = g_;
+    probe.quiet_ = true;
     for (TimedNode& n : probe.nodes_) stalls_.push_back(attempt(probe, n));
   }
 
@@ -198,7 +202,8 @@ class TimedDiagnosis {
       const auto end = trial.loop(trial.now + trial_cycles);
       goes_on = end != TimedOutcome::finished || trial.finished();
       if (end == TimedOutcome::finished && !goes_on) {
-        const TimedDiagnosis after(trial);
+        TimedDiagnosis after(trial);
+        after.ask();
         goes_on = std::none_of(chain.begin(), chain.end(),
                                [&](std::uint32_t n) { return after.in_trouble(n); });
       }
@@ -250,9 +255,9 @@ class TimedDiagnosis {
 };
 
 std::string diagnose(TimedInstance& g, TimedOutcome outcome) {
-  const TimedDiagnosis diagnosis(g);
+  TimedDiagnosis diagnosis(g);
   switch (outcome) {
-    case TimedOutcome::deadlock: return diagnosis.deadlock();
+    case TimedOutcome::deadlock: diagnosis.ask(); return diagnosis.deadlock();
     case TimedOutcome::no_progress:
       return diagnosis.no_end(
           fmt::format("no progress: no thread ended from cycle {} to {} (option no-progress = {})",

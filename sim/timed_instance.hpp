@@ -60,14 +60,16 @@ struct Pending {
   View what;
   std::uint32_t open = 0;  ///< bursts that are not back
   Cycle ready = 0;         ///< when the last data was written into the memory
-  std::uint32_t unit = 0;  ///< bulk nodes: the memory unit on the other side
   std::uint32_t results[lanes_per_vector] = {};
+  /// Bulk nodes: of each lane, the memory unit on the other side.
+  std::uint32_t units[lanes_per_vector] = {};
 };
 
 struct Burst {
   std::uint64_t address;
   std::uint64_t request;  ///< number of its Pending
-  unsigned halves;
+  std::uint8_t lane;  ///< of the request, for bulk nodes
+  std::uint8_t halves;
   bool write;
 };
 
@@ -83,7 +85,7 @@ struct TimedNode {
   bool from_second = false;     ///< merge: the side that is taken first next time
   std::uint32_t value = 0;      ///< counter, reduce, deal: as Unit has it
   std::uint32_t total = 0;
-  std::uint32_t scratch = 0;    ///< context: first register; AG: number of its queue
+  std::uint32_t scratch = 0;    ///< context: first register; source, AG: of its tokens, queue
   std::uint64_t progress = 0;
   Cycle working_until = 0;
   Attempt last;                 ///< why it did not act
@@ -98,11 +100,13 @@ struct DramQueue {
   std::uint32_t outstanding = 0;
 };
 
-/// A unit's memory ports. A vector access takes a port until `free`.
+/// A port of a memory unit. A vector access takes it until `free`.
+struct MemoryPort {
+  Cycle free = 0;
+  std::vector<std::uint32_t> waiting;  ///< nodes, by how long they wait
+};
 struct MemoryPorts {
-  Cycle read_free = 0, write_free = 0;
-  std::uint32_t last_reader = ~0u, last_writer = ~0u;  ///< nodes
-  std::uint32_t waiting_reader = ~0u, waiting_writer = ~0u;
+  MemoryPort read, write;
   Cycle conflict_cycles = 0;
 };
 
@@ -171,6 +175,8 @@ class TimedInstance {
     return static_cast<std::uint32_t>(&n - nodes_.data());
   }
   DramQueue& queue(const TimedNode& n) { return queues_[n.scratch]; }
+  /// What a source sends, in the expanded spelling.
+  const std::vector<Token>& tokens_of(const TimedNode& n) const { return sources_[n.scratch]; }
   std::uint32_t* registers(const TimedNode& n) { return registers_.data() + n.scratch; }
   MemoryPorts& ports(std::uint32_t unit) { return ports_[unit]; }
   /// Gives a burst to DRAM; false if it has no room.
@@ -197,6 +203,8 @@ class TimedInstance {
   void make_nodes();
   void fire(std::uint32_t node);
   void settle(TimedNode& n, UnitCycles::State state);
+  void watch_inputs(TimedNode& n);
+  std::uint64_t lanes_taken(const TimedNode& n) const;
   void close_accounts();
   void finish_dram();
   bool throttled(const TimedNode& n) const;
@@ -211,6 +219,7 @@ class TimedInstance {
   std::vector<TimedNode> nodes_;            ///< in the mapping's order
   std::vector<std::uint32_t> node_of_;      ///< graph's number -> ours
   std::vector<std::uint32_t> registers_;
+  std::vector<std::vector<Token>> sources_;
   std::vector<DramQueue> queues_;
   std::vector<std::uint32_t> queue_nodes_;  ///< whose they are
   std::vector<MemoryPorts> ports_;          ///< per unit
@@ -229,6 +238,7 @@ class TimedInstance {
   std::vector<UnitState> units_;
   bool quiet_ = false;  ///< a trial, of which nothing is told
   Cycle last_result_ = 0;
+  Cycle active_until_ = 0;  ///< from this cycle on no node has acted, or is at work
   std::uint64_t firings_ = 0;
   std::uint64_t bursts_issued_ = 0, bursts_completed_ = 0;
 };

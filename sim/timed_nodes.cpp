@@ -61,18 +61,20 @@ bool has_data(const TimedInstance& g, const TimedNode& n, std::size_t output) {
 }
 
 Attempt step_source(TimedInstance& g, TimedNode& n) {
-  const std::vector<Token>& tokens = n.node->tokens;
+  const std::vector<Token>& tokens = g.tokens_of(n);
   if (n.progress == tokens.size()) return {Attempt::ended, 0};
   Attempt a;
   if (!g.room(n, a)) return a;
   View v;
   Lanes lanes;
-  while (n.progress < tokens.size() && v.level == 0 && v.lanes < lanes_per_vector) {
-    const Token t = tokens[n.progress++];
+  while (n.progress < tokens.size() && v.level == 0) {
+    const Token t = tokens[n.progress];
+    if (t.is_data() && v.lanes == lanes_per_vector) break;
     if (t.is_data())
       lanes[v.lanes++] = t.bits;
     else
       v.level = t.level;
+    ++n.progress;
   }
   g.put(n, 0, v, lanes);
   return {};
@@ -251,7 +253,7 @@ View side(TimedInstance& g, const TimedNode& n, std::size_t first, std::size_t c
     const View v = g.input(n, i).peek(g.now);
     if (v.empty()) missing = i;
     if (v.lanes == view.lanes && v.level == view.level) continue;
-    if (!v.empty() && (v.lanes == 0) != (view.lanes == 0)) g.mismatch(n, i, v, "another token");
+    if (!v.empty() && (v.lanes == 0 || view.lanes == 0)) g.mismatch(n, i, v, "another token");
     view = {std::min(v.lanes, view.lanes), 0};
   }
   return view;
