@@ -281,7 +281,7 @@ void Naive::add_bulk(NaiveNode& n, const std::vector<std::uint32_t>& x, std::uin
         static_cast<std::uint64_t>(base + static_cast<std::int64_t>(e.first)) * width;
     const std::uint64_t end = start + (e.last - e.first) * width;
     for (std::uint64_t at = start / 64 * 64; at < end; at += 64, ++bursts) {
-      const bool low = start < at + 32, high = end > at + 32;
+      const bool low = start<at + 32, high = end> at + 32;
       n.bursts.push_back({at, number, (low ? 1u : 0u) | (high ? 2u : 0u), store, unit});
       ++r.open;
     }

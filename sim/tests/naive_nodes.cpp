@@ -24,7 +24,8 @@ Tokens closed_by(Tokens t, unsigned level) {
 
 /// Floats in blocks of consecutive elements, then the blocks in order.
 std::uint32_t reduce_all(const Reduction& r, Kind kind, const std::vector<std::uint32_t>& x) {
-  const std::size_t block = kind == Kind::f32 ? reduction_block : std::max<std::size_t>(1, x.size());
+  const std::size_t block =
+      kind == Kind::f32 ? reduction_block : std::max<std::size_t>(1, x.size());
   std::uint32_t total = r.identity;
   for (std::size_t from = 0; from < x.size(); from += block) {
     std::uint32_t sum = r.identity;
@@ -61,10 +62,10 @@ Did Naive::context(NaiveNode& n) {
   for (std::size_t k = 0; k < lanes_in(t); ++k) {
     if (n.node->kind == NodeKind::void_join) continue;
     std::vector<std::uint32_t> registers = program.initial();
-    for (std::size_t i = 0; i < n.in.size(); ++i)
-      registers[i] = of_input(n, i, t)[k].bits;
+    for (std::size_t i = 0; i < n.in.size(); ++i) registers[i] = of_input(n, i, t)[k].bits;
     program.run(registers.data());
-    for (std::size_t o = 0; o < out.size(); ++o) out[o][k].bits = program.output(o, registers.data());
+    for (std::size_t o = 0; o < out.size(); ++o)
+      out[o][k].bits = program.output(o, registers.data());
   }
   if (n.node->kind == NodeKind::void_join)
     for (Token& token : out[0]) token.bits = 0;

@@ -202,7 +202,8 @@ void fill(Naive& g) {
   for (const NaiveNode& n : g.nodes) {
     std::size_t first = 0, second = 0;
     if (n.node->kind == NodeKind::broadcast) first = n.out.size();
-    if (n.node->kind == NodeKind::merge || n.node->kind == NodeKind::fb_merge) second = n.out.size();
+    if (n.node->kind == NodeKind::merge || n.node->kind == NodeKind::fb_merge)
+      second = n.out.size();
     std::uint64_t lanes = n.in.empty() ? 0 : n.in[first]->counts.lanes_received;
     if (second != 0) lanes += n.in[second]->counts.lanes_received;
     r.node_lanes.push_back(lanes);
@@ -220,9 +221,22 @@ void fill(Naive& g) {
 TimedResult run_naive(const Graph& graph, const Mapping& mapping, const Machine& machine,
                       const std::vector<HostArray>& arrays, const TimedOptions& options) {
   constexpr Cycle patience = 5000;
-  Naive g{graph, mapping, machine, options,
-          Memories(graph.drams(), graph.srams(), graph.pools(), arrays), DramSystem(machine),
-          0, {}, {}, {}, {}, {}, {}, {}, {}, 0};
+  Naive g{graph,
+          mapping,
+          machine,
+          options,
+          Memories(graph.drams(), graph.srams(), graph.pools(), arrays),
+          DramSystem(machine),
+          0,
+          {},
+          {},
+          {},
+          {},
+          {},
+          {},
+          {},
+          {},
+          0};
   g.result.threads = 1;
   std::uint64_t end = 0;
   for (std::size_t a = 0; a < arrays.size(); ++a) {

@@ -107,8 +107,8 @@ class Maker {
       t.values.push_back(g_.source(u32, depth, chance(50) ? encode(tokens) : tokens, "x"));
       t.free_to_change.push_back(i);
     }
-    t.order = g_.context(program({u32}, [](Program& p) { p.output_void(); }), {t.values[0]},
-                         "order")[0];
+    t.order =
+        g_.context(program({u32}, [](Program& p) { p.output_void(); }), {t.values[0]}, "order")[0];
     return t;
   }
 
@@ -120,9 +120,8 @@ class Maker {
                       name)[0];
   }
   StreamId masked(StreamId x, std::uint32_t mask) {
-    return make(x, "mask", [=](Program& p) {
-      return p.op(Scalar::and_, p.input(0), p.constant(u32, mask));
-    });
+    return make(x, "mask",
+                [=](Program& p) { return p.op(Scalar::and_, p.input(0), p.constant(u32, mask)); });
   }
   StreamId condition(StreamId x) {
     static constexpr Scalar ops[] = {Scalar::eq, Scalar::ne, Scalar::lt, Scalar::ge};
@@ -204,9 +203,8 @@ class Maker {
   StreamId indices(Thread& t) {
     const StreamId x = any_value(t);
     if (chance(20)) {  // downwards
-      const StreamId from = make(masked(x, 15), "from", [](Program& p) {
-        return p.cast(Kind::i32, p.input(0));
-      });
+      const StreamId from =
+          make(masked(x, 15), "from", [](Program& p) { return p.cast(Kind::i32, p.input(0)); });
       const StreamId index = g_.counter(from, constant(g_, from, ~0u, Kind::i32),
                                         constant(g_, from, ~0u, Kind::i32), "foreach");
       return make(index, "index", [](Program& p) { return p.cast(u32, p.input(0)); });
@@ -312,8 +310,8 @@ class Maker {
 
   void load(Thread& t) {
     const StreamId index = masked(any_value(t), (64u << below(6)) - 1);
-    const auto [x, done] = g_.dram_load(chance(40) ? input_bytes : input, index,
-                                        after(t, maybe_pred(t)), "load");
+    const auto [x, done] =
+        g_.dram_load(chance(40) ? input_bytes : input, index, after(t, maybe_pred(t)), "load");
     t.order = done;
     const StreamId word = g_.stream(x).element == u32
                               ? x
@@ -330,6 +328,8 @@ class Maker {
     const StreamId index = masked(any_value(t), chance(50) ? 63 : 3);
     const auto answer = g_.dram_atomic(adds ? sums : maxima, adds ? Atomic::add : Atomic::max,
                                        index, {any_value(t)}, after(t, maybe_pred(t)), "atomic");
+    mark(RandomCase::lists);
+    c_.same[answer.result] = RandomCase::nothing;
     t.order = answer.done;
   }
 
@@ -347,16 +347,15 @@ class Maker {
     const bool held = t.holds_pointer;
     if (chance(50)) {
       const StreamId base = masked(any_value(t), input_size - 1);
-      const StreamId valid = make(masked(any_value(t), 63), "valid", [](Program& p) {
-        return p.cast(Kind::i32, p.input(0));
-      });
+      const StreamId valid = make(masked(any_value(t), 63), "valid",
+                                  [](Program& p) { return p.cast(Kind::i32, p.input(0)); });
       Bundle position{base};
       if (chance(30)) position.push_back(constant(g_, base, 0));
       t.order = g_.bulk_load(bytes ? input_bytes : input, sram, pointer, position, valid, after(t),
                              "bulk_load");
       if (chance(60))
-        t.order = g_.bulk_store(bytes ? copy_bytes : copy, sram, pointer, position, valid,
-                                after(t), "bulk_store");
+        t.order = g_.bulk_store(bytes ? copy_bytes : copy, sram, pointer, position, valid, after(t),
+                                "bulk_store");
     } else {
       t.order = g_.sram_fill(sram, pointer, after(t), "fill");
     }
@@ -382,9 +381,8 @@ class Maker {
       t.values[pick(t.free_to_change)] =
           make(x, "word", [](Program& p) { return p.cast(u32, p.input(0)); });
     } else if (what == 1) {
-      const StreamId value = make(any_value(t), "part", [&](Program& p) {
-        return p.cast(sram.element, p.input(0));
-      });
+      const StreamId value =
+          make(any_value(t), "part", [&](Program& p) { return p.cast(sram.element, p.input(0)); });
       t.order = g_.sram_store(b.sram, pointer, index, value, after(t, maybe_pred(t)), "write");
     } else {
       const bool cas = chance(30);
@@ -497,8 +495,8 @@ Mapping random_mapping(const Graph& g, const Machine& machine, Random& r) {
     const Node& node = g.node(n);
     if (m.unit_of[n] == Mapping::no_unit || node.in.empty() || node.kind == NodeKind::fb_merge)
       continue;
-    const NodeId writer = g.stream(node.in[r.below(static_cast<std::uint32_t>(node.in.size()))])
-                              .writer.node;
+    const NodeId writer =
+        g.stream(node.in[r.below(static_cast<std::uint32_t>(node.in.size()))]).writer.node;
     if (r.below(100) < joining && m.unit_of[writer] != Mapping::no_unit)
       m.unit_of[n] = m.unit_of[writer];
   }

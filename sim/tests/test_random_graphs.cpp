@@ -30,7 +30,7 @@ TimedRun timed(const RandomCase& c, Run run) {
   TimedRun t{{}, Trace(c.graph), c.arrays, {}};
   TimedOptions options;
   options.trace = &t.trace;
-  options.max_cycles = 400'000;
+  options.max_cycles = 4'000'000;
   try {
     t.result = run(c.graph, c.mapping, c.machine, bind(c.graph, t.arrays), options);
   } catch (const std::exception& e) {
@@ -107,7 +107,8 @@ Tensor essence(const RandomCase& c, const Trace& trace, StreamId s) {
   const Stream& stream = c.graph.stream(s);
   if (stream.element == Kind::ptr)
     for (Token& t : tokens) t.bits = 0;
-  if (c.same[s] == RandomCase::lists) return unordered(tensor_of({tokens}, stream.depth), stream.depth);
+  if (c.same[s] == RandomCase::lists)
+    return unordered(tensor_of({tokens}, stream.depth), stream.depth);
   Tensor content;
   if (c.same[s] == RandomCase::content)
     for (const Token t : tokens)
