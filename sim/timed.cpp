@@ -132,8 +132,8 @@ void TimedInstance::free_pointer(std::uint32_t pool, std::uint32_t pointer) {
 constexpr std::uint64_t request_mask = (std::uint64_t{1} << 40) - 1;
 
 bool TimedInstance::issue(const TimedNode& n, const Burst& b) {
-  const std::uint64_t id = std::uint64_t{n.scratch} << 44 | std::uint64_t{b.lane} << 40 |
-                           (b.request & request_mask);
+  const std::uint64_t id =
+      std::uint64_t{n.scratch} << 44 | std::uint64_t{b.lane} << 40 | (b.request & request_mask);
   if (!dram.offer(id, b.address, b.halves, b.write)) return false;
   ++bursts_issued_;
   return true;
@@ -354,8 +354,8 @@ TimedResult TimedInstance::result(TimedOutcome outcome) {
   r.threads = threads;
   r.firings = firings_;
   for (std::size_t p = 0; p < graph.pools().size(); ++p)
-    r.pointers_leaked += graph.pools()[p].pointers -
-                         memories.pool(static_cast<std::uint32_t>(p)).free_count();
+    r.pointers_leaked +=
+        graph.pools()[p].pointers - memories.pool(static_cast<std::uint32_t>(p)).free_count();
   for (std::size_t u = 0; u < units_.size(); ++u) {
     r.units.push_back(units_[u].spent);
     Cycle sum = 0;
@@ -386,8 +386,8 @@ TimedResult TimedInstance::result(TimedOutcome outcome) {
   r.dram.pending_clocks = d.pending_clocks();
   r.dram.activation_clocks = d.activation_clocks;
   if (outcome == TimedOutcome::finished && bursts_issued_ != bursts_completed_)
-    throw InternalError(fmt::format("{} bursts were issued and {} completed", bursts_issued_,
-                                    bursts_completed_));
+    throw InternalError(
+        fmt::format("{} bursts were issued and {} completed", bursts_issued_, bursts_completed_));
   if (outcome != TimedOutcome::finished) r.diagnosis = diagnose(*this, outcome);
   return r;
 }
@@ -410,8 +410,7 @@ unsigned unit_latency(const Machine& machine, UnitKind kind) {
   }
 }
 
-Mapping::Input link_timing(const Machine& machine, unsigned latency, unsigned hops,
-                           LinkKind kind) {
+Mapping::Input link_timing(const Machine& machine, unsigned latency, unsigned hops, LinkKind kind) {
   Mapping::Input in;
   in.hops = hops;
   in.latency = latency + hops * machine.network.hop_latency;
@@ -437,9 +436,8 @@ void size_back_edges(const Graph& graph, const Machine& machine, Mapping& mappin
   for (const Loop& loop : loops_of(graph)) {
     std::uint32_t needed = back_edge_capacity(graph, loop, capacities, 0);
     // An AG holds vectors whose bursts are under way.
-    const auto queues = std::count_if(loop.body.begin(), loop.body.end(), [&](NodeId n) {
-      return goes_to_dram(graph.node(n).kind);
-    });
+    const auto queues = std::count_if(loop.body.begin(), loop.body.end(),
+                                      [&](NodeId n) { return goes_to_dram(graph.node(n).kind); });
     if (needed != Channel::unlimited)
       needed += static_cast<std::uint32_t>(queues) * machine.address.outstanding * lanes_per_vector;
     const Node& header = graph.node(loop.header);
@@ -468,10 +466,9 @@ Mapping unmapped(const Graph& graph, const Machine& machine) {
     for (const StreamId s : node.in) {
       const Stream& stream = graph.stream(s);
       const NodeId writer = stream.writer.node;
-      const unsigned latency =
-          writer < n && m.unit_of[writer] != Mapping::no_unit
-              ? unit_latency(machine, m.units[m.unit_of[writer]].kind)
-              : machine.compute.latency;
+      const unsigned latency = writer < n && m.unit_of[writer] != Mapping::no_unit
+                                   ? unit_latency(machine, m.units[m.unit_of[writer]].kind)
+                                   : machine.compute.latency;
       m.inputs.push_back(link_timing(machine, latency, 1, link_kind(stream)));
       if (node.kind == NodeKind::buffer) {
         m.inputs.back().capacity += node.number;

@@ -68,7 +68,7 @@ struct Pending {
 struct Burst {
   std::uint64_t address;
   std::uint64_t request;  ///< number of its Pending
-  std::uint8_t lane;  ///< of the request, for bulk nodes
+  std::uint8_t lane;      ///< of the request, for bulk nodes
   std::uint8_t halves;
   bool write;
 };
@@ -82,13 +82,13 @@ struct TimedNode {
   std::uint32_t unit;
   std::uint8_t phase = 0, level = 0;
   bool seen = false;
-  bool from_second = false;     ///< merge: the side that is taken first next time
-  std::uint32_t value = 0;      ///< counter, reduce, deal: as Unit has it
+  bool from_second = false;  ///< merge: the side that is taken first next time
+  std::uint32_t value = 0;   ///< counter, reduce, deal: as Unit has it
   std::uint32_t total = 0;
-  std::uint32_t scratch = 0;    ///< context: first register; source, AG: of its tokens, queue
+  std::uint32_t scratch = 0;  ///< context: first register; source, AG: of its tokens, queue
   std::uint64_t progress = 0;
   Cycle working_until = 0;
-  Attempt last;                 ///< why it did not act
+  Attempt last;  ///< why it did not act
   UnitCycles::State state = UnitCycles::idle;
 };
 
@@ -216,8 +216,8 @@ class TimedInstance {
   std::vector<Channel> channels_;
   std::vector<std::uint32_t> readers_, writers_;  ///< of channels
   std::vector<std::uint32_t> targets_, first_target_;
-  std::vector<TimedNode> nodes_;            ///< in the mapping's order
-  std::vector<std::uint32_t> node_of_;      ///< graph's number -> ours
+  std::vector<TimedNode> nodes_;        ///< in the mapping's order
+  std::vector<std::uint32_t> node_of_;  ///< graph's number -> ours
   std::vector<std::uint32_t> registers_;
   std::vector<std::vector<Token>> sources_;
   std::vector<DramQueue> queues_;
@@ -225,7 +225,7 @@ class TimedInstance {
   std::vector<MemoryPorts> ports_;          ///< per unit
   std::vector<std::vector<std::uint32_t>> allocators_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> freed_;  ///< pool, pointer: this cycle's
-  std::vector<std::uint64_t> array_bases_;  ///< bytes
+  std::vector<std::uint64_t> array_bases_;                      ///< bytes
   Wheel wheel_;
   std::vector<std::uint64_t> done_;
 
@@ -247,8 +247,8 @@ class TimedInstance {
 Attempt attempt(TimedInstance& instance, TimedNode& node);
 Attempt attempt_memory(TimedInstance& instance, TimedNode& node);
 
-/// Takes what every one of inputs first .. first+count-1 has: lanes, and the barrier if all have come
-/// to it. Gives no_input where one has nothing.
+/// Takes what every one of inputs first .. first+count-1 has: lanes, and the barrier if all have
+/// come to it. Gives no_input where one has nothing.
 Attempt zip(TimedInstance& g, const TimedNode& n, std::size_t first, std::size_t count, View& view);
 /// Says that the node waits for an input that has nothing yet.
 Attempt wait_for(TimedInstance& g, const TimedNode& n, std::size_t input);

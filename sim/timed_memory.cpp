@@ -83,7 +83,8 @@ void wait_for_port(MemoryPort& port, std::uint32_t me, Attempt& out) {
 std::uint32_t unit_of(const TimedInstance& g, std::uint32_t sram, std::uint32_t pointer) {
   const std::vector<std::uint32_t>& units = g.mapping.memories[sram];
   const std::uint64_t pointers = g.graph.srams()[sram].pointers;
-  const std::uint64_t i = std::uint64_t{pointer} * units.size() / std::max<std::uint64_t>(1, pointers);
+  const std::uint64_t i =
+      std::uint64_t{pointer} * units.size() / std::max<std::uint64_t>(1, pointers);
   return units[std::min<std::size_t>(i, units.size() - 1)];
 }
 
