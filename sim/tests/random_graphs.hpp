@@ -3,12 +3,16 @@
 /// from everyone who writes an element, or are changed by operations that commute.
 #pragma once
 
+#include "revet/sim/random.hpp"
 #include "revet/sim/timed.hpp"
 
 namespace revet::sim::test {
 
 /// A small machine with every field that the timed engine reads.
 Machine test_machine();
+Machine random_machine(Random& random);
+/// Random latencies and capacities; some nodes share a unit.
+Mapping random_mapping(const Graph& graph, const Machine& machine, Random& random);
 
 struct RandomCase {
   Graph graph;

@@ -145,7 +145,7 @@ void check_case(std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("The timed engine equals the naive one on random graphs") {
+TEST_CASE("The timed engine equals the naive one on random graphs", "[random]") {
   std::uint64_t first = 0, count = 1000;
   if (const char* chosen = std::getenv("REVET_RANDOM_GRAPHS")) {
     char* end = nullptr;
