@@ -1,35 +1,21 @@
 #include "revet/sim/dram.hpp"
 
-#include <algorithm>
-#include <bit>
-
 namespace revet::sim {
 namespace {
 
 constexpr std::int64_t long_ago = -1'000'000;
 constexpr std::uint64_t youngest = UINT64_MAX;
 
-}  // namespace
+unsigned lowest(std::uint32_t mask) { return static_cast<unsigned>(std::countr_zero(mask)); }
 
-DramPlace place_of(const DramMapping& mapping, std::uint64_t address) {
-  DramPlace out;
-  std::uint32_t* const fields[] = {&out.column,     &out.channel, &out.pseudo_channel,
-                                   &out.bank_group, &out.bank,    &out.row};
-  unsigned filled[6] = {};
-  std::uint64_t rest = address >> 5;
-  for (const auto& [field, bits] : mapping.fields) {
-    *fields[field] |= static_cast<std::uint32_t>(rest & ((std::uint64_t{1} << bits) - 1))
-                      << filled[field];
-    filled[field] += bits;
-    rest >>= bits;
-  }
-  return out;
-}
+}  // namespace
 
 DramChannel::DramChannel(const DramTiming& timing, unsigned read_queue, unsigned write_queue)
     : t_(timing),
       late_(static_cast<Clock>(timing.act) - 1),
       requests_(read_queue + write_queue + banks),
+      row_command_(long_ago),
+      column_command_{ClockWheel<banks>(long_ago), ClockWheel<banks>(long_ago)},
       next_refresh_(timing.refi == 0 ? never : timing.refi),
       data_(std::bit_ceil(timing.cl + timing.burst + 1)) {
   const auto share = [&](double part) { return part * static_cast<double>(write_queue); };
@@ -45,8 +31,8 @@ DramChannel::DramChannel(const DramTiming& timing, unsigned read_queue, unsigned
     q.hit_age.fill(youngest);
     q.miss_age.fill(youngest);
   }
-  for (auto* of_banks : {&may_activate_, &may_precharge_, &precharged_}) of_banks->fill(long_ago);
-  for (auto& of_banks : may_column_) of_banks.fill(long_ago);
+  may_activate_.fill(long_ago);
+  precharged_.fill(long_ago);
   owner_.fill(none);
   row_.fill(0);
   groups_.fill({long_ago, long_ago, long_ago, long_ago, long_ago, long_ago, long_ago});
@@ -113,6 +99,7 @@ void DramChannel::find_miss(Queue& q, unsigned bank, Slot from) {
 }
 
 bool DramChannel::forwards(const DramPlace& place) const {
+  if (waiting_writes_ == 0) return false;
   const unsigned bank = bank_of(place);
   const auto same = [&](const Request& w) {
     return w.write && w.row == place.row && w.column == place.column;
@@ -141,10 +128,10 @@ bool DramChannel::offer(std::uint64_t id, const DramPlace& place, bool write) {
                      none};
   append(q, slot);
   ++waiting_;
+  waiting_writes_ += write;
   if (write == writing_) {
     if (q.hit[b] == slot) column_wake_ = std::min(column_wake_, column_clock(b, write));
-    if (q.miss[b] == slot)
-      row_wake_ = std::min(row_wake_, is_open(b) ? may_precharge_[b] : activate_clock(b));
+    if (q.miss[b] == slot) row_wake_ = std::min(row_wake_, row_clock(b));
   }
   rest();
   return true;
@@ -159,11 +146,12 @@ bool DramChannel::mode_changes() const {
 
 /// Finds the next clock at which anything can happen.
 void DramChannel::rest() {
+  wake_ = now_ + 1;
+  if (column_wake_ <= wake_ || !forwarded_.empty() || mode_changes()) return;
   Clock wake = std::min(column_wake_, std::max(row_wake_, row_bus_free_));
   wake = std::min(wake, next_refresh_);
   if (returning_ != 0) wake = std::min(wake, data_[first_data_].first);
-  if (!forwarded_.empty() || mode_changes()) wake = now_ + 1;
-  wake_ = std::max(wake, now_ + 1);
+  wake_ = std::max(wake_, wake);
 }
 
 void DramChannel::advance(std::uint64_t clock, std::vector<std::uint64_t>& done) {
@@ -177,6 +165,8 @@ void DramChannel::advance(std::uint64_t clock, std::vector<std::uint64_t>& done)
 
 void DramChannel::step(std::vector<std::uint64_t>& done) {
   settle(now_ - 1);
+  row_command_.advance(now_);
+  for (auto& kind : column_command_) kind.advance(now_);
   if (now_ >= next_refresh_) {
     refreshes_ += pseudo_channels;
     next_refresh_ += t_.refi;
@@ -192,8 +182,10 @@ void DramChannel::step(std::vector<std::uint64_t>& done) {
     account(counts_, now_, now_);
   settled_ = now_;
   if (now_ >= row_wake_ && now_ >= row_bus_free_) row_slot();
-  done.insert(done.end(), forwarded_.begin(), forwarded_.end());
-  forwarded_.clear();
+  if (!forwarded_.empty()) {
+    done.insert(done.end(), forwarded_.begin(), forwarded_.end());
+    forwarded_.clear();
+  }
   while (returning_ != 0 && data_[first_data_].first <= now_) {
     done.push_back(data_[first_data_].second);
     first_data_ = (first_data_ + 1) & static_cast<unsigned>(data_.size() - 1);
@@ -202,105 +194,72 @@ void DramChannel::step(std::vector<std::uint64_t>& done) {
   rest();
 }
 
-/// Counts the clocks from `from` to `to`, in which the state is as it is and no column command
-/// issues.
-void DramChannel::account(DramCounts& counts, Clock from, Clock to) const {
-  const auto all = static_cast<std::uint64_t>(to - from + 1);
-  if (waiting_ == 0) {
-    counts.idle_clocks += all;
-    return;
-  }
-  if (refreshes_ != 0) {
-    counts.refresh_clocks += all;
-    return;
-  }
-  const Queue& q = queues_[writing_];
-  if (q.head == none) {
-    counts.waiting_clocks += all;
-    return;
-  }
-  const auto overlap = [&](Clock begin, Clock end) {
-    return static_cast<std::uint64_t>(
-        std::max<Clock>(0, std::min(to + 1, end) - std::max(from, begin)));
-  };
-  const Request& r = requests_[q.head];
-  const unsigned b = r.bank;
-  const Clock refreshed = pcs_[pseudo_channel_of(b)].refreshed - late_;
-  const std::uint64_t refresh = overlap(from, refreshed);
-  std::uint64_t activation = 0;
-  if (!is_open(b))
-    activation = overlap(std::max(precharged_[b] - late_, refreshed),
-                         std::max(row_bus_free_, activate_clock(b)));
-  else if (r.row != row_[b] && (active_ & bit(b)) == 0)
-    activation = overlap(std::max(may_precharge_[b], refreshed), row_bus_free_);
-  counts.refresh_clocks += refresh;
-  counts.activation_clocks += activation;
-  counts.waiting_clocks += all - refresh - activation;
-}
-
-void DramChannel::settle(Clock to) {
-  if (settled_ < to) account(counts_, settled_ + 1, to);
-  settled_ = to;
-}
-
-DramCounts DramChannel::counts() const {
-  DramCounts out = counts_;
-  if (settled_ < now_) account(out, settled_ + 1, now_);
-  return out;
-}
-
 // Column commands.
 
 DramChannel::Clock DramChannel::column_clock(unsigned bank, bool write) const {
   const Group& g = groups_[group_of(bank)];
-  return std::max(may_column_[write][bank], write ? g.write : g.read);
+  return std::max(column_command_[write].at(bank), write ? g.write : g.read);
+}
+
+/// Banks in which one can issue now, if their row is asked for.
+std::uint32_t DramChannel::column_ready(bool write) const {
+  const auto apart = write ? of_groups([&](const Group& g) { return g.write <= now_; })
+                           : of_groups([&](const Group& g) { return g.read <= now_; });
+  return column_command_[write].reached() & apart;
 }
 
 bool DramChannel::column_slot(std::vector<std::uint64_t>& done) {
-  Clock soonest = never;
-  Slot best = none;
-  std::uint64_t age = youngest;
-  for (std::uint32_t left = active_; left != 0; left &= left - 1) {
-    const auto b = static_cast<unsigned>(std::countr_zero(left));
-    const Request& r = requests_[owner_[b]];
-    const Clock at = column_clock(b, r.write);
-    if (at > now_) {
-      soonest = std::min(soonest, at);
-    } else if (r.age < age) {
-      age = r.age;
-      best = owner_[b];
-    }
-  }
-  if (best != none) {
-    const unsigned b = requests_[best].bank;
-    active_ &= ~bit(b);
-    owner_[b] = none;
-    issue_column(best, done);
+  const std::uint32_t active_reads = active_ & ~active_writes_;
+  std::uint32_t ready = 0;
+  if (active_reads != 0) ready |= active_reads & column_ready(false);
+  if (active_writes_ != 0) ready |= active_writes_ & column_ready(true);
+  Queue& q = queues_[writing_];
+  if (ready != 0) {
+    const auto age = [&](unsigned b) { return requests_[owner_[b]].age; };
+    unsigned oldest = lowest(ready);
+    for (std::uint32_t left = ready & (ready - 1); left != 0; left &= left - 1)
+      if (age(lowest(left)) < age(oldest)) oldest = lowest(left);
+    active_ &= ~bit(oldest);
+    active_writes_ &= ~bit(oldest);
+    issue_column(owner_[oldest], done);
+    owner_[oldest] = none;
+    // What the bank groups ask of the others may be less now.
+    column_wake_ = q.hits == 0 ? soonest_owner() : now_ + 1;
     return true;
   }
-  if (refreshes_ == 0) {
-    Queue& q = queues_[writing_];
-    for (std::uint32_t left = q.hits; left != 0; left &= left - 1) {
-      const auto b = static_cast<unsigned>(std::countr_zero(left));
-      const Clock at = column_clock(b, writing_);
-      if (at > now_) {
-        soonest = std::min(soonest, at);
-      } else if (q.hit_age[b] < age) {
-        age = q.hit_age[b];
-        best = q.hit[b];
-      }
-    }
-    if (best != none) {
-      const Request& r = requests_[best];
-      remove(q, best);
-      find_hit(q, r.bank, r.younger);
-      if (!r.started) ++counts_.row_hits;
-      issue_column(best, done);
-      return true;
-    }
+  ready = refreshes_ == 0 ? q.hits : 0;
+  if (ready != 0) ready &= column_ready(writing_);
+  if (ready != 0) {
+    unsigned oldest = lowest(ready);
+    for (std::uint32_t left = ready & (ready - 1); left != 0; left &= left - 1)
+      if (q.hit_age[lowest(left)] < q.hit_age[oldest]) oldest = lowest(left);
+    const Slot best = q.hit[oldest];
+    const Request& r = requests_[best];
+    remove(q, best);
+    find_hit(q, oldest, r.younger);
+    if (!r.started) ++counts_.row_hits;
+    issue_column(best, done);
+    column_wake_ = q.hits == 0 ? soonest_owner() : now_ + 1;
+    return true;
   }
-  column_wake_ = soonest;
+  column_wake_ = never;
+  for (std::uint32_t left = active_; left != 0; left &= left - 1)
+    column_wake_ = std::min(column_wake_,
+                            column_clock(lowest(left), (active_writes_ & bit(lowest(left))) != 0));
+  if (refreshes_ == 0)
+    for (std::uint32_t left = q.hits; left != 0; left &= left - 1)
+      column_wake_ = std::min(column_wake_, column_clock(lowest(left), writing_));
   return false;
+}
+
+/// No column command of a row's owner can issue earlier.
+DramChannel::Clock DramChannel::soonest_owner() const {
+  Clock out = never;
+  for (std::uint32_t left = active_; left != 0; left &= left - 1) {
+    const unsigned b = lowest(left);
+    out = std::min(out, column_command_[(active_writes_ & bit(b)) != 0].at(b));
+  }
+  return std::max(out, now_ + 1);
 }
 
 void DramChannel::issue_column(Slot slot, std::vector<std::uint64_t>& done) {
@@ -317,7 +276,7 @@ void DramChannel::issue_column(Slot slot, std::vector<std::uint64_t>& done) {
       g.write = std::max(g.write_after_read, g.write_after_write);
       g.read = std::max(g.read_after_read, g.read_after_write);
     }
-    may_precharge_[b] = std::max(may_precharge_[b], now_ + t_.cwl + t_.burst + t_.wr);
+    row_command_.set(b, std::max(row_command_.at(b), now_ + t_.cwl + t_.burst + t_.wr));
     done.push_back(r.id);
   } else {
     ++counts_.reads;
@@ -328,24 +287,32 @@ void DramChannel::issue_column(Slot slot, std::vector<std::uint64_t>& done) {
       g.write = std::max(g.write_after_read, g.write_after_write);
       g.read = std::max(g.read_after_read, g.read_after_write);
     }
-    may_precharge_[b] = std::max(may_precharge_[b], now_ + t_.rtp);
+    row_command_.set(b, std::max(row_command_.at(b), now_ + t_.rtp));
     data_[(first_data_ + returning_) & (data_.size() - 1)] = {now_ + t_.cl + t_.burst, r.id};
     ++returning_;
   }
   --waiting_;
+  waiting_writes_ -= r.write;
   free_.push_back(slot);
-  column_wake_ = now_ + 1;
   // The row may be closed now.
   if (refreshes_ != 0)
     row_wake_ = now_;
   else if ((queues_[writing_].misses & bit(b)) != 0)
-    row_wake_ = std::min(row_wake_, may_precharge_[b]);
+    row_wake_ = std::min(row_wake_, row_command_.at(b));
 }
 
 // Row commands.
 
-DramChannel::Clock DramChannel::activate_clock(unsigned bank) const {
-  return std::max(may_activate_[bank], groups_[group_of(bank)].activate) - late_;
+/// The least clock of the row command that the bank needs.
+DramChannel::Clock DramChannel::row_clock(unsigned bank) const {
+  const Clock at = std::max(row_bus_free_, row_command_.at(bank));
+  return is_open(bank) ? at : std::max(at, groups_[group_of(bank)].activate - late_);
+}
+
+/// Banks in which it can issue now, if the row bus is free.
+std::uint32_t DramChannel::row_ready() const {
+  const auto apart = of_groups([&](const Group& g) { return g.activate - late_ <= now_; });
+  return row_candidates() & row_command_.reached() & (open_ | apart);
 }
 
 void DramChannel::row_slot() {
@@ -354,29 +321,17 @@ void DramChannel::row_slot() {
     return;
   }
   const Queue& q = queues_[writing_];
-  Clock soonest = never;
-  Slot best = none;
-  std::uint64_t age = youngest;
-  const auto consider = [&](unsigned b, Clock at) {
-    if (at > now_) {
-      soonest = std::min(soonest, at);
-    } else if (q.miss_age[b] < age) {
-      age = q.miss_age[b];
-      best = q.miss[b];
-    }
-  };
-  for (std::uint32_t left = q.misses & ~open_; left != 0; left &= left - 1) {
-    const auto b = static_cast<unsigned>(std::countr_zero(left));
-    consider(b, activate_clock(b));
-  }
-  for (std::uint32_t left = q.misses & open_ & ~active_ & ~q.held; left != 0; left &= left - 1) {
-    const auto b = static_cast<unsigned>(std::countr_zero(left));
-    consider(b, may_precharge_[b]);
-  }
-  if (best == none) {
-    row_wake_ = soonest;
+  const std::uint32_t ready = row_ready();
+  if (ready == 0) {
+    row_wake_ = never;
+    for (std::uint32_t left = row_candidates(); left != 0; left &= left - 1)
+      row_wake_ = std::min(row_wake_, row_clock(lowest(left)));
     return;
   }
+  unsigned oldest = lowest(ready);
+  for (std::uint32_t left = ready & (ready - 1); left != 0; left &= left - 1)
+    if (q.miss_age[lowest(left)] < q.miss_age[oldest]) oldest = lowest(left);
+  const Slot best = q.miss[oldest];
   Request& r = requests_[best];
   r.started = true;
   if (is_open(r.bank)) {
@@ -396,15 +351,19 @@ void DramChannel::activate(Slot slot) {
   remove(queues_[r.write], slot);
   open_ |= bit(b);
   active_ |= bit(b);
+  if (r.write) active_writes_ |= bit(b);
   owner_[b] = slot;
   row_[b] = r.row;
   for (Queue& q : queues_) {
+    // Of a closed bank, all requests are misses.
+    if ((q.misses & bit(b)) == 0) continue;
     find_hit(q, b, q.first[b]);
     find_miss(q, b, q.first[b]);
   }
-  may_column_[0][b] = at + t_.rcd_rd;
-  may_column_[1][b] = at + t_.rcd_wr;
-  may_precharge_[b] = at + t_.ras;
+  column_command_[0].set(b, at + t_.rcd_rd);
+  column_command_[1].set(b, at + t_.rcd_wr);
+  row_command_.set(b, at + t_.ras);
+  again_ &= ~bit(b);
   may_activate_[b] = at + t_.rc;
   PseudoChannel& p = pcs_[pseudo_channel_of(b)];
   p.activates[p.next] = at;
@@ -420,8 +379,13 @@ void DramChannel::activate(Slot slot) {
 void DramChannel::precharge(unsigned bank) {
   open_ &= ~bit(bank);
   precharged_[bank] = now_ + t_.rp;
-  may_activate_[bank] = std::max(may_activate_[bank], precharged_[bank]);
+  if (may_activate_[bank] > precharged_[bank])
+    again_ |= bit(bank);
+  else
+    may_activate_[bank] = precharged_[bank];
+  row_command_.set(bank, may_activate_[bank] - late_);
   for (Queue& q : queues_) {
+    if (((q.hits | q.misses) & bit(bank)) == 0) continue;
     q.hit[bank] = none;
     q.hit_age[bank] = youngest;
     q.hits &= ~bit(bank);
@@ -445,7 +409,7 @@ void DramChannel::refresh() {
     if (!open)
       at = std::max(at, may_activate_[b]);
     else if (is_open(b))
-      at = std::max(at, may_precharge_[b]);
+      at = std::max(at, row_command_.at(b));
   if (at > now_) {
     row_wake_ = at;
     return;
@@ -459,11 +423,15 @@ void DramChannel::refresh() {
     return;
   }
   ++counts_.refreshes;
-  for (unsigned b = first; b < last; ++b) may_activate_[b] = now_ + t_.rfc;
+  again_ &= ~mask;
+  for (unsigned b = first; b < last; ++b) {
+    may_activate_[b] = now_ + t_.rfc;
+    row_command_.set(b, may_activate_[b] - late_);
+  }
   pcs_[refreshing_].refreshed = now_ + t_.rfc;
   row_bus_free_ = now_ + 1;
   refreshing_ = (refreshing_ + 1) % pseudo_channels;
-  if (--refreshes_ == 0) column_wake_ = now_ + 1;
+  --refreshes_;
 }
 
 }  // namespace revet::sim

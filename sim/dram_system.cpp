@@ -1,7 +1,7 @@
 #include "revet/sim/dram_system.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <cassert>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
@@ -89,11 +89,14 @@ DramSystem::DramSystem(const Machine& machine)
     : clock_(machine.clock_ghz, machine.dram.timing.clock_ns),
       ideal_(machine.dram.ideal),
       coalescing_(machine.address.coalescing),
-      mapping_(machine.dram.mapping),
+      decoder_(machine.dram.mapping),
+      together_(!machine.dram.mapping.fields.empty() &&
+                machine.dram.mapping.fields[0].first == DramMapping::column &&
+                machine.dram.mapping.fields[0].second != 0),
       due_(machine.dram.channels, never) {
   if (ideal_) return;
   const auto check = [&](DramMapping::Field field, std::uint64_t places, const char* what) {
-    if (std::uint64_t{1} << bits_of(mapping_, field) != places)
+    if (std::uint64_t{1} << bits_of(machine.dram.mapping, field) != places)
       throw std::invalid_argument(std::string("the mapping of DRAM does not fit its ") + what);
   };
   check(DramMapping::channel, machine.dram.channels, "channels");
@@ -153,7 +156,7 @@ bool DramSystem::fits(const std::array<DramPlace, 2>& places, unsigned halves, b
 
 bool DramSystem::offer(std::uint64_t id, std::uint64_t address, unsigned halves, bool write) {
   if (ideal_) {
-    const auto bytes = access_bytes * static_cast<std::uint64_t>(std::popcount(halves));
+    const auto bytes = access_bytes * static_cast<std::uint64_t>((halves & 1) + (halves >> 1));
     (write ? counts_.bytes_written : counts_.bytes_read) += bytes;
     offered_.push_back(id);
     ++pending_;
@@ -161,10 +164,18 @@ bool DramSystem::offer(std::uint64_t id, std::uint64_t address, unsigned halves,
   }
   const std::uint64_t burst = address / (2 * access_bytes);
   if (coalescing_ && !write && share(id, burst, halves)) return true;
+  const DramChannel& near = channels_[decoder_.channel(address)];
+  const unsigned needed = (halves & 1) + (halves >> 1);
+  const bool room = near.room(write) >= needed;
+  // What is often refused is refused soon.
+  if (together_ && !room && (write || !near.may_forward())) return false;
   std::array<DramPlace, 2> places;
-  for (unsigned h = 0; h < 2; ++h)
-    if ((halves >> h & 1) != 0) places[h] = place_of(mapping_, address + access_bytes * h);
-  if (!fits(places, halves, write)) return false;
+  places[0] = places[1] = decoder_.place(address);
+  if (together_)
+    places[1].column |= 1;
+  else
+    places[1] = decoder_.place(address + access_bytes);
+  if (!(together_ && room) && !fits(places, halves, write)) return false;
   if (coalescing_ && write)
     if (Bursts::Entry* entry = bursts_.find(burst)) bursts_.erase(entry);
   const std::uint32_t r = take(id, burst, halves, write);
@@ -271,8 +282,12 @@ DramSystemCounts DramSystem::counts() const {
     out.column_clocks += c.column_clocks;
     out.refresh_clocks += c.refresh_clocks;
     out.activation_clocks += c.activation_clocks;
+    out.younger_activation_clocks += c.younger_activation_clocks;
     out.waiting_clocks += c.waiting_clocks;
   }
+  assert(out.clocks == out.idle_clocks + out.column_clocks + out.refresh_clocks +
+                           out.activation_clocks + out.younger_activation_clocks +
+                           out.waiting_clocks);
   return out;
 }
 

@@ -87,7 +87,7 @@ void TimedInstance::make_nodes() {
     n.outputs = static_cast<std::uint16_t>(node.out.size());
     n.first_in = first[id];
     n.first_out = static_cast<std::uint32_t>(first_target_.size());
-    n.unit = mapping.unit_of[id];
+    n.units = mapping.units_of[id];
     const bool behind_pointer =
         node.kind >= NodeKind::sram_load && node.kind <= NodeKind::bulk_store;
     if (const std::size_t main = behind_pointer ? 1 : 0; main < node.in.size())
@@ -117,7 +117,7 @@ void TimedInstance::make_nodes() {
       for (const Port& reader : graph.stream(s).readers)
         targets_.push_back(first[reader.node] + reader.index);
     }
-    if (n.unit != Mapping::no_unit) ++units_[n.unit].in_state[UnitCycles::idle];
+    for (const std::uint32_t u : n.units) ++units_[u].in_state[UnitCycles::idle];
     nodes_.push_back(n);
   }
   first_target_.push_back(static_cast<std::uint32_t>(targets_.size()));
@@ -196,26 +196,24 @@ void TimedInstance::watch_inputs(TimedNode& n) {
 
 void TimedInstance::settle(TimedNode& n, UnitCycles::State state) {
   if (n.state == state) return;
-  if (n.unit == Mapping::no_unit) {
-    n.state = state;
-    return;
+  for (const std::uint32_t unit : n.units) {
+    UnitState& u = units_[unit];
+    --u.in_state[n.state];
+    ++u.in_state[state];
+    UnitCycles::State now_in = UnitCycles::idle;
+    for (const UnitCycles::State s : {UnitCycles::busy, UnitCycles::blocked, UnitCycles::starved})
+      if (u.in_state[s] != 0) {
+        now_in = s;
+        break;
+      }
+    if (now_in == u.state) continue;
+    u.spent.cycles[u.state] += now - u.since;
+    if (options.on_interval && !quiet_ && now != u.since)
+      options.on_interval(unit, u.state, u.since, now);
+    u.state = now_in;
+    u.since = now;
   }
-  UnitState& u = units_[n.unit];
-  --u.in_state[n.state];
-  ++u.in_state[state];
   n.state = state;
-  UnitCycles::State now_in = UnitCycles::idle;
-  for (const UnitCycles::State s : {UnitCycles::busy, UnitCycles::blocked, UnitCycles::starved})
-    if (u.in_state[s] != 0) {
-      now_in = s;
-      break;
-    }
-  if (now_in == u.state) return;
-  u.spent.cycles[u.state] += now - u.since;
-  if (options.on_interval && !quiet_ && now != u.since)
-    options.on_interval(n.unit, u.state, u.since, now);
-  u.state = now_in;
-  u.since = now;
 }
 
 void TimedInstance::close_accounts() {
@@ -230,8 +228,8 @@ void TimedInstance::close_accounts() {
 // --- the run
 
 bool TimedInstance::throttled(const TimedNode& n) const {
-  if (machine.throttled_region < 0 || n.unit == Mapping::no_unit ||
-      mapping.units[n.unit].copy != machine.throttled_region)
+  if (machine.throttled_region < 0 || n.units.empty() ||
+      mapping.units[n.units[0]].copy != machine.throttled_region)
     return false;
   const auto millionths = static_cast<std::uint64_t>(machine.throttle_rate * 1e6 + 0.5);
   return (now + 1) * millionths / 1'000'000 == now * millionths / 1'000'000;
@@ -456,7 +454,8 @@ Mapping unmapped(const Graph& graph, const Machine& machine) {
     const Node& node = graph.node(n);
     m.order.push_back(n);
     const bool has_unit = node.kind != NodeKind::source && node.kind != NodeKind::sink;
-    m.unit_of.push_back(has_unit ? static_cast<std::uint32_t>(m.units.size()) : Mapping::no_unit);
+    m.units_of.emplace_back();
+    if (has_unit) m.units_of[n].push_back(static_cast<std::uint32_t>(m.units.size()));
     const bool on_chip = is_memory_node(node.kind) && !goes_to_dram(node.kind);
     if (has_unit)
       m.units.push_back({goes_to_dram(node.kind) ? UnitKind::address
@@ -466,9 +465,10 @@ Mapping unmapped(const Graph& graph, const Machine& machine) {
     for (const StreamId s : node.in) {
       const Stream& stream = graph.stream(s);
       const NodeId writer = stream.writer.node;
-      const unsigned latency = writer < n && m.unit_of[writer] != Mapping::no_unit
-                                   ? unit_latency(machine, m.units[m.unit_of[writer]].kind)
-                                   : machine.compute.latency;
+      const unsigned latency =
+          writer < n && !m.units_of[writer].empty()
+              ? unit_latency(machine, m.units[m.units_of[writer][0]].kind)
+              : machine.compute.latency;
       m.inputs.push_back(link_timing(machine, latency, 1, link_kind(stream)));
       if (node.kind == NodeKind::buffer) {
         m.inputs.back().capacity += node.number;

@@ -79,7 +79,7 @@ struct TimedNode {
   Kind element = Kind::none;  ///< of the data, index or base, as Unit has it
   std::uint16_t inputs, outputs;
   std::uint32_t first_in, first_out;
-  std::uint32_t unit;
+  std::span<const std::uint32_t> units;
   std::uint8_t phase = 0, level = 0;
   bool seen = false;
   bool from_second = false;  ///< merge: the side that is taken first next time

@@ -11,9 +11,6 @@
 namespace revet::vrda {
 namespace {
 
-/// A memory unit has 256 KiB; without `pragma(threads=N)` a buffer's pool fills one (Section V-B:
-/// "the maximum pointer is the size of a single MU divided by the thread-local buffer size").
-constexpr std::uint32_t memory_unit_bytes = 256 * 1024;
 /// More copies of a memory than a machine has memory units would only fill the host's memory.
 constexpr std::int64_t most_regions = 256;
 
@@ -30,7 +27,7 @@ class Loader {
     if (!flow_) throw InternalError("the module has no flow.graph");
   }
 
-  sim::Graph run() {
+  Loaded run() {
     for (Op& op : flow_->body()) {
       for (const auto& r : op.results())
         if (r->type().kind == Kind::stream) declare(op, *r);
@@ -41,7 +38,9 @@ class Loader {
     for (Op& op : flow_->body()) add(op);
     for (const auto& [value, stream] : streams_)
       if (value->unused()) graph_.unused(stream);
-    return std::move(graph_);
+    out_.flow = flow_;
+    out_.graph = std::move(graph_);
+    return std::move(out_);
   }
 
  private:
@@ -52,6 +51,7 @@ class Loader {
   void declare(const Op& op, const Value& v) {
     const sim::StreamId id = graph_.stream(v.type().element, v.type().size, at(op, v.name()));
     graph_.set_scalar(id, v.type().scalar_link);
+    out_.streams.push_back(&v);
     streams_[&v] = id;
   }
 
@@ -68,6 +68,11 @@ class Loader {
     return n;
   }
 
+  void add_node(const Op& op, sim::Node n) {
+    graph_.add(std::move(n));
+    out_.nodes.push_back(&op);
+  }
+
   void add(const Op& op) {
     using namespace ops;
     using sim::NodeKind;
@@ -78,22 +83,24 @@ class Loader {
         op.name().starts_with("flow.bulk_") || op.is(flow_free))
       return add_memory(op);
     static const std::vector<std::pair<const OpInfo*, NodeKind>> kinds = {
-        {&flow_sink, NodeKind::sink},           {&flow_context, NodeKind::context},
-        {&flow_counter, NodeKind::counter},     {&flow_reduce, NodeKind::reduce},
-        {&flow_filter, NodeKind::filter},       {&flow_merge, NodeKind::merge},
-        {&flow_buffer, NodeKind::buffer},       {&flow_fb_merge, NodeKind::fb_merge},
-        {&flow_void_join, NodeKind::void_join}, {&flow_flatten, NodeKind::flatten},
-        {&flow_strip, NodeKind::strip},         {&flow_broadcast, NodeKind::broadcast}};
+        {&flow_sink, NodeKind::sink},          {&flow_context, NodeKind::context},
+        {&flow_counter, NodeKind::counter},    {&flow_reduce, NodeKind::reduce},
+        {&flow_filter, NodeKind::filter},      {&flow_merge, NodeKind::merge},
+        {&flow_deal, NodeKind::deal},          {&flow_buffer, NodeKind::buffer},
+        {&flow_fb_merge, NodeKind::fb_merge},  {&flow_void_join, NodeKind::void_join},
+        {&flow_flatten, NodeKind::flatten},    {&flow_strip, NodeKind::strip},
+        {&flow_broadcast, NodeKind::broadcast}};
     for (const auto& [info, kind] : kinds) {
       if (!op.is(*info)) continue;
       sim::Node n = node(kind, op, op.operands());
       if (op.is(flow_context)) n.program = program_of(op);
       if (op.is(flow_filter)) n.polarity = op.flag("polarity");
       if (op.is(flow_broadcast)) n.number = static_cast<std::uint32_t>(op.int_attr("levels"));
+      if (op.is(flow_deal)) n.number = static_cast<std::uint32_t>(op.int_attr("keys"));
       if (op.is(flow_buffer)) n.number = static_cast<std::uint32_t>(op.int_attr("depth"));
       if (op.is(flow_reduce) && op.str_attr("op") != "void")
         n.reduction = reduction_of(op.str_attr("op"), op.operand(0)->type().element);
-      graph_.add(std::move(n));
+      add_node(op, std::move(n));
       return;
     }
     throw Error(Exit::program, op.loc(),
@@ -103,14 +110,9 @@ class Loader {
   /// Memories that share pointers have as many as the smallest has buffers, in all its copies
   /// (Section V-B: "the fused range is defined by the smallest maximum pointer").
   void count_buffers(const Op& op) {
-    const Type t = op.result()->type();
-    const std::uint32_t bytes = t.size * t.element_type().bytes();
-    const std::int64_t threads = op.int_attr("threads");
-    const std::int64_t regions = std::min(op.int_attr("regions", 1), most_regions);
-    const std::int64_t per_region =
-        threads != 0 ? threads : std::max(1u, memory_unit_bytes / std::max(1u, bytes));
+    const std::int64_t regions = op.int_attr("regions", 1);
     const auto buffers =
-        static_cast<std::uint32_t>(std::min<std::int64_t>(regions * per_region, INT32_MAX));
+        static_cast<std::uint32_t>(ops::buffers_of(op) / regions * std::min(regions, most_regions));
     const auto [at, first] = pointers_.emplace(ops::pointer_owner(op.result()), buffers);
     if (!first) at->second = std::min(at->second, buffers);
   }
@@ -119,8 +121,10 @@ class Loader {
     const Type t = op.result()->type();
     const std::string& name = ops::memory_name(op.result());
     const std::uint32_t pointers = pointers_.at(ops::pointer_owner(op.result()));
-    srams_[op.result()] = {graph_.sram(name, t.element, t.size, pointers),
+    const bool accessed = ops::is_accessed(*op.result());
+    srams_[op.result()] = {graph_.sram(name, t.element, t.size, accessed ? pointers : 0),
                            op.num_operands() == 0 ? graph_.pool(name, pointers) : 0};
+    out_.srams.push_back(&op);
   }
 
   void add_source(const Op& op) {
@@ -129,14 +133,14 @@ class Loader {
     for (const ScalarArg& a : launch_.scalars)
       if (a.name == op.str_attr("arg")) bits = a.bits;
     n.tokens = {sim::data_token(bits), sim::barrier(1)};
-    graph_.add(std::move(n));
+    add_node(op, std::move(n));
   }
 
   void add_alloc(const Op& op) {
     sim::Node alloc = node(sim::NodeKind::alloc, op, op.operands().subspan(1));
     alloc.pool = srams_.at(op.operand(0)).second;
     alloc.predicated = op.flag("predicated");
-    graph_.add(std::move(alloc));
+    add_node(op, std::move(alloc));
   }
 
   void add_memory(const Op& op) {
@@ -168,7 +172,7 @@ class Loader {
       n.atomic = Atomic::cas;
     else if (op.has_attr("op"))
       n.atomic = atomic_of(op);
-    graph_.add(std::move(n));
+    add_node(op, std::move(n));
   }
 
   static unsigned part_of(const Op& op) { return static_cast<unsigned>(op.int_attr("lo")); }
@@ -218,6 +222,7 @@ class Loader {
   const Launch& launch_;
   const Op* flow_ = nullptr;
   sim::Graph graph_;
+  Loaded out_;
   std::unordered_map<const Value*, std::uint32_t> arrays_;
   std::unordered_map<const Value*, std::pair<std::uint32_t, std::uint32_t>> srams_;
   std::unordered_map<const Value*, std::uint32_t> pointers_;  ///< of the owner
@@ -226,6 +231,6 @@ class Loader {
 
 }  // namespace
 
-sim::Graph load(const Module& module, const Launch& launch) { return Loader(module, launch).run(); }
+Loaded load(const Module& module, const Launch& launch) { return Loader(module, launch).run(); }
 
 }  // namespace revet::vrda

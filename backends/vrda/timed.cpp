@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "load.hpp"
+#include "report.hpp"
 #include "timed.hpp"
 
 namespace revet::vrda {
@@ -11,8 +11,9 @@ namespace {
 RunResult run(const Module& module, Launch& launch, BackendContext& context) {
   const Machine& machine = *context.machine;
   const std::vector<sim::HostArray> arrays = sim::bind(launch);
-  const sim::Graph graph = load(module, launch);
-  const sim::Mapping mapping = sim::unmapped(graph, machine);
+  const Loaded loaded = load(module, launch);
+  const sim::Graph& graph = loaded.graph;
+  const sim::Mapping mapping = mapping_of(loaded, machine);
   sim::TimedOptions options;
   options.max_cycles = static_cast<std::uint64_t>(context.options.integer("max-cycles"));
   options.no_progress = static_cast<std::uint64_t>(context.options.integer("no-progress"));
@@ -26,9 +27,7 @@ RunResult run(const Module& module, Launch& launch, BackendContext& context) {
       throw InternalError(fmt::format("{} on-chip buffers were not freed", result.pointers_leaked));
     out.threads = result.threads;
     out.seconds.push_back(static_cast<double>(result.cycles) / (machine.clock_ghz * 1e9));
-    out.extra["cycles"] = std::to_string(result.cycles);
-    out.extra["firings"] = std::to_string(result.firings);
-    fmt::print(stderr, "dram {} {} shared {}\n", result.dram.bytes_read, result.dram.bytes_written, result.dram.reads_shared);
+    out.extra = report(loaded, mapping, machine, result, context.bytes);
   }
   return out;
 }

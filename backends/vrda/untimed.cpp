@@ -22,7 +22,7 @@ void check_trace(const sim::Graph& graph, const sim::Trace& trace) {
 
 RunResult run(const Module& module, Launch& launch, BackendContext& context) {
   const std::vector<sim::HostArray> arrays = sim::bind(launch);
-  const sim::Graph graph = load(module, launch);
+  const sim::Graph graph = load(module, launch).graph;
   sim::RunOptions options;
   options.seed = static_cast<std::uint64_t>(context.options.integer("seed"));
   const std::int64_t depth = context.options.integer("channel-depth");

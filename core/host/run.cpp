@@ -189,7 +189,8 @@ void run_command(const Command& command, const std::vector<std::string>& words) 
     session.run_passes(*program.module, pipeline);
     Launch launch = load_launch(signature_of(*program.module), a.data, arguments);
     BackendContext context{
-        pipeline.backend_options, session.diagnostics, program.name, "", a.reps, common.verbose, pipeline.model};
+        pipeline.backend_options, session.diagnostics, program.name, "", a.reps, common.verbose, pipeline.model,
+        reported_bytes(launch, a.data)};
     RunResult result;
     session.run_backend(*program.module, pipeline, [&](const BackendInfo& b) {
       result = b.run(*program.module, launch, context);

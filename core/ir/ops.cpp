@@ -1,6 +1,8 @@
 /// The list of core ops, and what callers ask about ops in general.
 #include "revet/ops.hpp"
 
+#include <algorithm>
+
 #include "core_ops.hpp"
 
 namespace revet::ops {
@@ -40,6 +42,25 @@ Value* pointer_owner(Value* sram) {
   return def->num_operands() > (def->flag("predicated") ? 1u : 0u) ? def->operand(0) : sram;
 }
 
+std::int64_t buffers_of(const Op& sram) {
+  constexpr std::int64_t memory_unit_bytes = 256 * 1024;
+  const Type t = sram.result()->type();
+  const std::int64_t bytes = std::int64_t{t.size} * t.element_type().bytes();
+  const std::int64_t threads = sram.int_attr("threads");
+  const std::int64_t each =
+      threads != 0
+          ? threads
+          : std::max<std::int64_t>(1, memory_unit_bytes / std::max<std::int64_t>(1, bytes));
+  return std::min<std::int64_t>(sram.int_attr("regions", 1) * each, INT32_MAX);
+}
+
+bool is_accessed(const Value& sram) {
+  const auto uses = sram.uses();
+  return std::any_of(uses.begin(), uses.end(), [](const Use& use) {
+    return !use.op->is(flow_sram) && !use.op->is(flow_alloc) && !use.op->is(flow_free);
+  });
+}
+
 }  // namespace revet::ops
 
 namespace revet {
@@ -74,12 +95,13 @@ std::vector<const OpInfo*> core_ops() {
           &flow_sink,         &flow_context,       &flow_yield,
           &flow_broadcast,    &flow_counter,       &flow_reduce,
           &flow_flatten,      &flow_strip,         &flow_filter,
-          &flow_merge,        &flow_fb_merge,      &flow_buffer,
-          &flow_void_join,    &flow_sram,          &flow_alloc,
-          &flow_free,         &flow_dram_load,     &flow_dram_store,
-          &flow_dram_atomic,  &flow_dram_cas,      &flow_sram_load,
-          &flow_sram_store,   &flow_sram_atomic,   &flow_sram_cas,
-          &flow_sram_fill,    &flow_bulk_load,     &flow_bulk_store};
+          &flow_deal,         &flow_merge,         &flow_fb_merge,
+          &flow_buffer,       &flow_void_join,     &flow_sram,
+          &flow_alloc,        &flow_free,          &flow_dram_load,
+          &flow_dram_store,   &flow_dram_atomic,   &flow_dram_cas,
+          &flow_sram_load,    &flow_sram_store,    &flow_sram_atomic,
+          &flow_sram_cas,     &flow_sram_fill,     &flow_bulk_load,
+          &flow_bulk_store};
 }
 
 }  // namespace revet

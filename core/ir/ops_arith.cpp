@@ -63,8 +63,12 @@ void verify_select(const Op& op, VerifyReport& report) {
 }
 
 void verify_cast(const Op& op, VerifyReport& report) {
-  expect(op.operand(0)->type().is_scalar() && op.result()->type().is_scalar(), op, report,
-         "converts between scalar types");
+  const Type from = op.operand(0)->type();
+  const Type to = op.result()->type();
+  const bool number =
+      (from.kind == Kind::ptr && to == type_u32) || (from == type_u32 && to.kind == Kind::ptr);
+  expect(number || (from.is_scalar() && to.is_scalar()), op, report,
+         "converts between scalar types, or between a pointer and u32");
 }
 
 void verify_part(const Op& op, Type word, Type part, VerifyReport& report) {

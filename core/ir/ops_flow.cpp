@@ -295,6 +295,21 @@ const OpInfo flow_filter =
     flow_op("flow.filter", "Passes the elements for which the predicate is `polarity`", at_least(2),
             at_least(1), {{"polarity", AttrKind::boolean, true, "which elements pass"}},
             verify_filter, "predicate, bundle", "bundle");
+const OpInfo flow_deal = flow_op(
+    "flow.deal", "Numbers the elements 0, 1, .., keys-1, 0, .. in turn", at_least(1), at_least(2),
+    {{"keys", AttrKind::integer, true, "numbers"}},
+    [](const Op& op, VerifyReport& report) {
+      if (op.num_results() != op.num_operands() + 1)
+        return report.fail(op, "expects a result per stream and the key");
+      if (!all_streams(op, report)) return;
+      const unsigned depth = depth_of(op);
+      expect(op.int_attr("keys") >= 1, op, report, "`keys` must be at least 1");
+      expect_depth(op, 0, op.num_operands(), depth, report);
+      for (unsigned i = 0; i < op.num_operands(); ++i)
+        expect_stream(op, op.result(i), element(op.operand(i)), depth, "a result", report);
+      expect_stream(op, op.result(op.num_operands()), Kind::u32, depth, "the key", report);
+    },
+    "bundle", "bundle, key");
 const OpInfo flow_merge = flow_op(
     "flow.merge", "Joins two bundles, list by list", at_least(2), at_least(1), {},
     [](const Op& op, VerifyReport& report) { verify_two_bundles(op, 0, report); },

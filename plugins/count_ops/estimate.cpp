@@ -45,7 +45,7 @@ void estimate(const Op& graph, PassContext& context) {
       context.count("values into merges", n * in);
       if (op.is(ops::flow_fb_merge)) context.count("words through loops", n * in / 2);
     }
-    if (op.is(ops::flow_sram)) {
+    if (op.is(ops::flow_sram) && ops::is_accessed(*op.result())) {
       const Type t = op.result()->type();
       const std::int64_t bytes = std::int64_t{t.size} * t.element_type().bytes();
       const std::int64_t threads = op.int_attr("threads");

@@ -26,11 +26,14 @@
 namespace revet {
 namespace {
 
+bool differ(const Attr* a, const Attr* b) { return a && b ? !(*a == *b) : a != b; }
+
+/// Into or out of a replicate region, or a copy of one.
 bool crosses_region(const Value& v) {
-  const Attr* const here = v.def()->attr("replicate");
+  const Op& def = *v.def();
   return std::any_of(v.uses().begin(), v.uses().end(), [&](const Use& use) {
-    const Attr* const there = use.op->attr("replicate");
-    return here && there ? !(*here == *there) : here != there;
+    return differ(def.attr("replicate"), use.op->attr("replicate")) ||
+           differ(def.attr("copy"), use.op->attr("copy"));
   });
 }
 

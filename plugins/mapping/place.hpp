@@ -19,8 +19,8 @@
 
 namespace revet::mapping {
 
-enum class UnitKind : std::uint8_t { compute, memory, address };
-enum class LinkKind : std::uint8_t { vector, scalar, control };
+using revet::LinkKind;
+using revet::UnitKind;
 constexpr std::size_t link_kinds = 3;
 
 /// "compute units", "memory units", "address generators".

@@ -1,6 +1,7 @@
 // Memory nodes of the naive timed engine. An access has its effect when it is taken; its answer
 // comes later.
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "naive_engine.hpp"
@@ -110,13 +111,13 @@ Did Naive::sram(NaiveNode& n) {
   // Accesses of each bank of each unit; lanes that meet in a word share one.
   std::map<std::pair<std::uint32_t, std::uint64_t>, unsigned> turns;
   std::set<std::pair<std::uint32_t, std::uint64_t>> words;
-  std::uint32_t unit = Mapping::no_unit;
+  std::optional<std::uint32_t> unit;
   Cycle fill = 0;
   for (std::size_t k = 0; k < lanes_in(t); ++k) {
     if (!is_on(n, k)) continue;
     const std::vector<std::uint32_t> x = operands(n, k);
     const std::uint32_t at = home(n.node->sram, x[0]);
-    if (unit == Mapping::no_unit) unit = at;
+    if (!unit) unit = at;
     fill += rows_of(sram);
     const std::uint64_t element = std::uint64_t{x[0]} * sram.size + x[1];
     const std::uint64_t word = element * Type{sram.element}.bytes() / 4;
@@ -125,12 +126,12 @@ Did Naive::sram(NaiveNode& n) {
     if (!known || !shares) ++turns[{at, word % machine.memory.banks}];
   }
   Cycle cycles = 1;
-  if (unit != Mapping::no_unit) {
+  if (unit) {
     const bool reads = n.node->kind == NodeKind::sram_load || n.node->kind == NodeKind::sram_atomic;
     const bool writes = n.node->kind != NodeKind::sram_load;
     std::vector<NaivePort*> ports;
-    if (reads) ports.push_back(&read_ports[unit]);
-    if (writes) ports.push_back(&write_ports[unit]);
+    if (reads) ports.push_back(&read_ports[*unit]);
+    if (writes) ports.push_back(&write_ports[*unit]);
     if (!std::all_of(ports.begin(), ports.end(),
                      [&](const NaivePort* p) { return may_use(*p, n.id); })) {
       for (NaivePort* p : ports)
@@ -143,7 +144,7 @@ Did Naive::sram(NaiveNode& n) {
     } else {
       if (!machine.memory.ideal)
         for (const auto& [bank, count] : turns) cycles = std::max<Cycle>(cycles, count);
-      result.conflict_cycles[unit] += cycles - 1;
+      result.conflict_cycles[*unit] += cycles - 1;
     }
     for (NaivePort* p : ports) use(*p, now + cycles);
     n.working_until = now + cycles;

@@ -110,9 +110,9 @@ void Naive::send(NaiveNode& n, std::size_t output, const Tokens& tokens, Cycle e
 namespace {
 
 bool throttled(const Naive& g, const NaiveNode& n) {
-  const std::uint32_t unit = g.mapping.unit_of[n.id];
-  if (g.machine.throttled_region < 0 || unit == Mapping::no_unit ||
-      g.mapping.units[unit].copy != g.machine.throttled_region)
+  const std::vector<std::uint32_t>& units = g.mapping.units_of[n.id];
+  if (g.machine.throttled_region < 0 || units.empty() ||
+      g.mapping.units[units[0]].copy != g.machine.throttled_region)
     return false;
   // After t cycles it has had floor(t * rate) of them.
   const auto rate = static_cast<std::uint64_t>(g.machine.throttle_rate * 1e6 + 0.5);
@@ -154,7 +154,7 @@ void account(Naive& g) {
     return s == busy ? 3 : s == blocked ? 2 : s == starved ? 1 : 0;
   };
   for (const NaiveNode& n : g.nodes)
-    if (const std::uint32_t unit = g.mapping.unit_of[n.id]; unit != Mapping::no_unit)
+    for (const std::uint32_t unit : g.mapping.units_of[n.id])
       if (rank(n.state) > rank(of[unit])) of[unit] = n.state;
   for (std::size_t u = 0; u < of.size(); ++u) ++g.result.units[u].cycles[of[u]];
 }

@@ -84,12 +84,14 @@ Mapping random_mapping(const Graph& g, const Machine& machine, Random& r) {
   const std::uint32_t joining = r.below(70), tight = r.below(100), scalars = r.below(40);
   for (const NodeId n : m.order) {
     const Node& node = g.node(n);
-    if (m.unit_of[n] == Mapping::no_unit || node.in.empty() || node.kind == NodeKind::fb_merge)
-      continue;
+    if (m.units_of[n].empty() || node.in.empty() || node.kind == NodeKind::fb_merge) continue;
     const NodeId writer =
         g.stream(node.in[r.below(static_cast<std::uint32_t>(node.in.size()))]).writer.node;
-    if (r.below(100) < joining && m.unit_of[writer] != Mapping::no_unit)
-      m.unit_of[n] = m.unit_of[writer];
+    if (r.below(100) < joining && !m.units_of[writer].empty()) {
+      m.units_of[n] = m.units_of[writer];
+    } else if (r.below(10) == 0) {
+      m.units_of[n].push_back(r.below(static_cast<std::uint32_t>(m.units.size())));
+    }
   }
   for (Mapping::UnitInfo& u : m.units) u.copy = r.below(3) == 0 ? 0 : -1;
   std::size_t number = 0;
@@ -103,7 +105,7 @@ Mapping random_mapping(const Graph& g, const Machine& machine, Random& r) {
       in.latency = 1 + r.below(12);
       in.credit = 1 + r.below(6);
       if (!buffers) in.capacity = 1 + r.below(r.below(100) < tight ? 3 : 24);
-      if (!back && m.unit_of[n] != Mapping::no_unit && m.unit_of[n] == m.unit_of[writer]) {
+      if (!back && !m.units_of[n].empty() && m.units_of[n] == m.units_of[writer]) {
         in.latency = 0;
         in.credit = 1;
       } else {

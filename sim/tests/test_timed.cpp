@@ -158,12 +158,12 @@ TEST_CASE("Timed: nodes of one unit are stages of its pipeline", "[timed]") {
   const Graph g = pipeline(4, 16 * 20);
   Mapping mapping = unmapped(g, m);
   for (const NodeId n : {2u, 3u, 4u}) {
-    mapping.unit_of[n] = mapping.unit_of[1];
+    mapping.units_of[n] = mapping.units_of[1];
     mapping.inputs[input_of(g, n, 0)] = {0, 1, 1, false, false, 0};
   }
   const TimedResult r = run_timed_graph(g, m, mapping);
   CHECK(r.last_result == 19 + 2 * hop);
-  CHECK(r.units[mapping.unit_of[1]].cycles[UnitCycles::busy] == 20);
+  CHECK(r.units[mapping.units_of[1][0]].cycles[UnitCycles::busy] == 20);
 }
 
 TEST_CASE("Timed: two vector merges of one unit both take a vector per cycle", "[timed]") {
@@ -190,11 +190,11 @@ TEST_CASE("Timed: two vector merges of one unit both take a vector per cycle", "
       g.sink(out[0], "end");
     }
     Mapping mapping = retimed(g, m);
-    mapping.unit_of[merges[1]] = mapping.unit_of[merges[0]];
+    mapping.units_of[merges[1]] = mapping.units_of[merges[0]];
     const TimedResult r = run_timed_graph(g, m, mapping);
     // Two full vectors take two cycles, two halves one.
     const Cycle busy = lanes == 16 ? 80 : 40;
-    CHECK(r.units[mapping.unit_of[merges[0]]].cycles[UnitCycles::busy] == busy);
+    CHECK(r.units[mapping.units_of[merges[0]][0]].cycles[UnitCycles::busy] == busy);
     CHECK(r.last_result == 3 * hop + busy - 1 + hop);
   }
 }
@@ -216,7 +216,7 @@ TEST_CASE("Timed: a counter gives 16 indices per cycle and a broadcast a list pe
     const TimedResult r = run_timed_graph(g, m);
     // Ω1 goes with the last indices; Ω2 is by itself.
     const Cycle counted = parents * c.vectors;
-    CHECK(r.units[unmapped(g, m).unit_of[writer_of(g, index)]].cycles[UnitCycles::busy] ==
+    CHECK(r.units[unmapped(g, m).units_of[writer_of(g, index)][0]].cycles[UnitCycles::busy] ==
           counted + 1);
     CHECK(r.last_result == 4 * hop + counted);
     CHECK(r.threads == 1 + parents * c.trips);
@@ -286,7 +286,7 @@ TEST_CASE("Timed: the accounts of units and links add up", "[timed]") {
     CHECK(l.barriers == l.barriers_received);
   }
   // z has x from the cycle in which y has it, and waits for y.
-  const UnitCycles& of_z = r.units[mapping.unit_of[writer_of(g, z)]];
+  const UnitCycles& of_z = r.units[mapping.units_of[writer_of(g, z)][0]];
   CHECK(of_z.cycles[UnitCycles::idle] == hop + hop);
   CHECK(of_z.cycles[UnitCycles::starved] == hop);
   CHECK(of_z.cycles[UnitCycles::busy] == 4);
@@ -295,7 +295,7 @@ TEST_CASE("Timed: the accounts of units and links add up", "[timed]") {
   // A link that is too small to cover its round trip blocks who writes it.
   mapping.inputs[input_of(g, writer_of(g, z) + 1, 0)].capacity = 1;
   const TimedResult slow = run_timed_graph(g, m, mapping);
-  CHECK(slow.units[mapping.unit_of[writer_of(g, z)]].cycles[UnitCycles::blocked] ==
+  CHECK(slow.units[mapping.units_of[writer_of(g, z)][0]].cycles[UnitCycles::blocked] ==
         3 * (hop + credit - 1));
 }
 

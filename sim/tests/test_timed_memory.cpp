@@ -128,7 +128,7 @@ TEST_CASE("Timed: a memory port goes round among those that want it", "[timed]")
     const TimedResult r = run_timed_graph(g, m, mapping);
     CHECK(r.last_result == 2 * hop + vectors * loads - 1 + memory_hop);
     const auto busy_and_blocked = [&](StreamId s) {
-      const UnitCycles& u = r.units[mapping.unit_of[writer_of(g, s)]];
+      const UnitCycles& u = r.units[mapping.units_of[writer_of(g, s)][0]];
       CHECK(u.cycles[UnitCycles::busy] == vectors);
       return u.cycles[UnitCycles::busy] + u.cycles[UnitCycles::blocked];
     };

@@ -87,6 +87,8 @@ class Runner:
         out = self.folder / "out"
         shutil.rmtree(out, ignore_errors=True)
         code, err, _ = self.execute(["run", *words, "--data", "data", "--out", "out"])
+        if code == 1 and "more nodes than any machine" in err:
+            return None  # copies of copies of copies
         if code is None or (code == 3 and "no end after" in err):
             return Verdict("timeout", name, "timeout" if code is None else "firing limit", err)
         if code != 0:
@@ -129,6 +131,7 @@ class Runner:
             accepted.flow = (self.folder / "flow.rir").read_text()
         floats = {a.name for a in program.arrays() if a.element == "float"}
         (self.folder / "shuffled.toml").write_text(shuffled(program.seed))
+        (self.folder / "unrolled.toml").write_text(unrolled(program.seed))
         for name, words in runs(program.seed % 1000 + 1, openmp or only in OPENMP, thorough):
             found = self.target(name, words, floats, accepted.outputs) if only in (None, name) else None
             if found:
@@ -159,7 +162,29 @@ def shuffled(seed):
     random_.shuffle(late)
     graph = [p for p in ("canonicalize", "link-kinds") if random_.random() < 0.5]
     passes = ["inline", *early, "lower-adapters", *late, "structure-to-cfg", "cfg-to-flow", *graph]
-    return f'[strategy]\nmain = {json.dumps(passes)}\n[backend]\nname = "vrda-untimed"\n'
+    if random_.random() < 0.5:
+        passes += [unrolling(random_), *(p for p in ("canonicalize", "link-kinds") if random_.random() < 0.5)]
+    return pipeline(passes)
+
+
+def unrolled(seed):
+    """All optimisations, and then copies of the replicate regions."""
+    return pipeline([*PASSES, "cfg-to-flow", "canonicalize", "link-kinds", unrolling(random.Random(seed))])
+
+
+def unrolling(random_):
+    return {"pass": "unroll-replicate", "factor": random_.choice([0, 0, 1, 2, 3, 5]),
+            "distribution": random_.choice(["dynamic", "static"]), "buffer": random_.choice([0, 1, 64])}
+
+
+def pipeline(passes):
+    """Text of a pipeline; a pass with options is a dictionary."""
+    def entry(p):
+        if isinstance(p, str):
+            return json.dumps(p)
+        return "{ " + ", ".join(f"{k} = {json.dumps(v)}" for k, v in p.items()) + " }"
+    listed = ", ".join(entry(p) for p in passes)
+    return f'[strategy]\nmain = [{listed}]\n[backend]\nname = "vrda-untimed"\n'
 
 
 def runs(seed, openmp, thorough):
@@ -172,6 +197,8 @@ def runs(seed, openmp, thorough):
         options = [o.format(seed=seed) for o in options]
         yield name, [SOURCE, "-p", "vrda-untimed", "--max-firings", str(MAX_FIRINGS), *options]
     yield "other passes", [SOURCE, "-p", "./shuffled.toml", "--max-firings", str(MAX_FIRINGS), "--seed", str(seed)]
+    yield "unrolled", [SOURCE, "-p", "./unrolled.toml", "--max-firings", str(MAX_FIRINGS), "--seed", str(seed),
+                       "--channel-depth", str(seed % 3), "--check-barriers", "true"]
     for name, options in OPENMP.items() if openmp else ():
         yield name, [SOURCE, "-p", "openmp", *options]
 

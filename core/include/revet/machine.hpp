@@ -33,6 +33,13 @@ struct DramMapping {
   std::vector<std::pair<Field, unsigned>> fields;  ///< and their bits
 };
 
+enum class UnitKind : std::uint8_t {
+  compute,  ///< CU
+  memory,   ///< MU
+  address,  ///< AG
+};
+enum class LinkKind : std::uint8_t { vector, scalar, control };
+
 /// Units are cycles of the machine's clock, bytes, lanes or pieces, unless a field says otherwise.
 struct Machine {
   std::string name;

@@ -128,7 +128,9 @@ extern const OpInfo arith_min, arith_max, arith_mulhi, arith_rotl, arith_rotr;
 extern const OpInfo arith_neg, arith_abs, arith_popcount, arith_clz, arith_ctz;
 extern const OpInfo arith_cmp;     ///< {pred = "eq|ne|lt|le|gt|ge"} (a, b) -> i1
 extern const OpInfo arith_select;  ///< (c: i1, a, b) -> c ? a : b
-extern const OpInfo arith_cast;    ///< (x) -> converted to the result's type
+/// (x) -> converted to the result's type. A pointer is converted to the u32 that is its number, and
+/// back.
+extern const OpInfo arith_cast;
 /// arith.extract(word) {lo} -> T: the 8- or 16-bit part of a u32 or i32 that begins at bit `lo`, a
 /// multiple of its width. A bool takes 8 bits. With arith.insert, what the machine does for free
 /// where an op reads or writes a register (Section V-D).
@@ -161,6 +163,11 @@ extern const OpInfo cfg_exit;
 //
 // A stream value of depth d carries a ragged d-dimensional tensor. A value with several uses is a
 // multicast link. A bundle is several streams that move together.
+//
+// Any node may have `replicate = [[id, n, fixed], ..]`, the regions that it is in, the innermost
+// last; behind unroll-replicate `copy = [[id, i], ..]`, the copies that it is in, likewise; `role`,
+// what a pass added it for ("distribution", "collection"); `link`, "scalar" or "vector" for its
+// results.
 
 /// flow.graph() {sym, args, types} ({nodes in any order}), at module level.
 extern const OpInfo flow_graph;
@@ -173,14 +180,17 @@ extern const OpInfo flow_counter;    ///< (min, max, step: k) -> k+1
 extern const OpInfo flow_reduce;     ///< (a: k+1) {op} -> k; op "void" for voids
 extern const OpInfo flow_flatten, flow_strip;  ///< (bundle: k+1) -> bundle: k
 extern const OpInfo flow_filter;               ///< (p, bundle: k) {polarity} -> bundle: k
-extern const OpInfo flow_merge;                ///< (bundle a: k, bundle b: k) -> bundle: k
-extern const OpInfo flow_fb_merge;             ///< (forward: k, back: k+1) -> k+1
-extern const OpInfo flow_buffer;               ///< (a) {depth} -> a
-extern const OpInfo flow_void_join;            ///< (streams) -> void
+/// flow.deal(bundle: k) {keys} -> bundle: k, key (u32): 0, 1, .., keys-1, 0, .. in turn
+extern const OpInfo flow_deal;
+extern const OpInfo flow_merge;      ///< (bundle a: k, bundle b: k) -> bundle: k
+extern const OpInfo flow_fb_merge;   ///< (forward: k, back: k+1) -> k+1
+extern const OpInfo flow_buffer;     ///< (a) {depth} -> a
+extern const OpInfo flow_void_join;  ///< (streams) -> void
 /// flow.sram([owner]) {name, threads, regions, replicate} -> sram<T, N>: a memory of `threads`
 /// buffers, in each of `regions` copies; see mem.sram_alloc. Pointers into it are streams of ptr.
 /// Memories with one owner share its pointers; there are as many as the smallest of them has
-/// buffers in all its copies. `replicate` is the mark of the block that allocates.
+/// buffers in all its copies; one that no node accesses only counts, and takes no memory unit.
+/// `replicate` is the mark of the block that allocates.
 extern const OpInfo flow_sram;
 /// flow.alloc(memory, void[, pred]) -> pointer, void: takes a pointer, or waits for one.
 extern const OpInfo flow_alloc;
@@ -207,5 +217,12 @@ Value* predicate(const Op& op);
 /// The sram whose pointer addresses this one's buffers: itself, or the owner that its definition
 /// names.
 Value* pointer_owner(Value* sram);
+/// Buffers of a flow.sram in all its copies; without `threads` what fills a memory unit in each
+/// (Section V-B: "the maximum pointer is the size of a single MU divided by the thread-local buffer
+/// size").
+std::int64_t buffers_of(const Op& sram);
+/// True if a node of the graph reads or writes the memory of a flow.sram: anything but taking and
+/// freeing its pointers.
+bool is_accessed(const Value& sram);
 
 }  // namespace revet::ops

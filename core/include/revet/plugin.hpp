@@ -102,6 +102,7 @@ struct BackendContext {
   unsigned reps = 1;    ///< run: repetitions, each from the original contents
   bool verbose = false;
   std::shared_ptr<const Machine> machine = nullptr;  ///< of the pipeline
+  std::uint64_t bytes = 0;  ///< run: those to report throughput for; 0: not known
 };
 
 struct RunResult {

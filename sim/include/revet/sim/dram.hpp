@@ -20,31 +20,27 @@
 #include <vector>
 
 #include "revet/machine.hpp"
+#include "revet/sim/clock_wheel.hpp"
+#include "revet/sim/dram_place.hpp"
 
 namespace revet::sim {
 
-using revet::DramMapping;
 using revet::DramTiming;
-
-struct DramPlace {
-  std::uint32_t channel = 0;
-  std::uint32_t pseudo_channel = 0, bank_group = 0, bank = 0, row = 0, column = 0;
-};
-DramPlace place_of(const DramMapping& mapping, std::uint64_t address);
 
 struct DramCounts {
   std::uint64_t reads = 0, writes = 0, activates = 0, precharges = 0, refreshes = 0;
   std::uint64_t row_hits = 0;   ///< requests whose row was open at their first command
   std::uint64_t forwarded = 0;  ///< reads answered from a write that waited
 
-  // Each clock is one of these.
+  // Each clock is one of these, the first that holds. A request is held back by activations if its
+  // ACT or PRE waits for the row bus, tRRD, tFAW or tRC, and for nothing else.
   std::uint64_t idle_clocks = 0;        ///< no request waits for a command
   std::uint64_t column_clocks = 0;      ///< a column command issues
   std::uint64_t refresh_clocks = 0;     ///< requests wait for a refresh
-  std::uint64_t activation_clocks = 0;  ///< the oldest request that has no row of its own and that
-                                        ///< the present mode serves has its ACT or PRE held back by
-                                        ///< the row bus, tRRD, tFAW or tRC, and by nothing else
-  std::uint64_t waiting_clocks = 0;     ///< any other wait
+  std::uint64_t activation_clocks = 0;  ///< activations hold back the oldest request without a row
+                                        ///< of its own that the present mode serves
+  std::uint64_t younger_activation_clocks = 0;  ///< activations hold back another of them
+  std::uint64_t waiting_clocks = 0;             ///< any other wait
 
   bool operator==(const DramCounts&) const = default;
 };
@@ -65,6 +61,8 @@ class DramChannel {
   unsigned room(bool write) const { return queues_[write].limit - queues_[write].size; }
   /// True if a read is answered from a write that waits, which needs no entry.
   bool forwards(const DramPlace& place) const;
+  /// False if no read at all is answered so.
+  bool may_forward() const { return waiting_writes_ != 0; }
 
   /// One clock. Ids of requests that are done in it are appended to `done`: a write when its
   /// command issues, a read when its last data is there.
@@ -126,6 +124,15 @@ class DramChannel {
     return (place.pseudo_channel * groups + place.bank_group) * banks_in_group + place.bank;
   }
 
+  /// The banks of the groups of which `is` holds.
+  template <typename Is>
+  std::uint32_t of_groups(const Is& is) const {
+    std::uint32_t out = 0;
+    for (unsigned g = 0; g < groups_.size(); ++g)
+      out |= static_cast<std::uint32_t>(is(groups_[g])) << (g * banks_in_group);
+    return out * (bit(banks_in_group) - 1);
+  }
+
   void append(Queue& q, Slot slot);
   void remove(Queue& q, Slot slot);
   void find_hit(Queue& q, unsigned bank, Slot from);
@@ -136,15 +143,29 @@ class DramChannel {
   void rest();
   bool mode_changes() const;
   Clock column_clock(unsigned bank, bool write) const;
-  Clock activate_clock(unsigned bank) const;
+  std::uint32_t column_ready(bool write) const;
+  Clock soonest_owner() const;
   bool column_slot(std::vector<std::uint64_t>& done);
   void issue_column(Slot slot, std::vector<std::uint64_t>& done);
+  Clock row_clock(unsigned bank) const;
+  Clock otherwise_clock(unsigned bank) const;
+  /// Banks in which the oldest request without its row open may need a row command.
+  std::uint32_t row_candidates() const {
+    const Queue& q = queues_[writing_];
+    return q.misses & ~(open_ & (active_ | q.held));
+  }
+  std::uint32_t row_ready() const;
+  std::uint64_t younger_held(Clock from, Clock to) const;
+  bool younger_held_now() const;
   void row_slot();
   void refresh();
   void activate(Slot slot);
   void precharge(unsigned bank);
   void account(DramCounts& counts, Clock from, Clock to) const;
-  void settle(Clock to);
+  void settle(Clock to) {
+    if (settled_ < to) account(counts_, settled_ + 1, to);
+    settled_ = to;
+  }
 
   DramTiming t_;
   Clock late_;                               ///< an ACT counts from its last clock on the bus
@@ -156,15 +177,19 @@ class DramChannel {
   std::uint64_t arrivals_ = 0;
   std::vector<Request> requests_;
   std::vector<Slot> free_;
-  unsigned waiting_ = 0;         ///< requests without a column command
-  std::array<Queue, 2> queues_;  ///< reads, writes
+  unsigned waiting_ = 0, waiting_writes_ = 0;  ///< requests without a column command
+  std::array<Queue, 2> queues_;                ///< reads, writes
   bool writing_ = false;
 
-  std::uint32_t open_ = 0, active_ = 0;  ///< banks with an open row, with a row opened for `owner`
-  std::array<Slot, banks> owner_;        ///< whose ACT was issued and whose column command was not
+  // Banks with an open row; of them, whose row's owner waits; of them, those of writes.
+  std::uint32_t open_ = 0, active_ = 0, active_writes_ = 0;
+  std::array<Slot, banks> owner_;  ///< whose ACT was issued and whose column command was not
   std::array<std::uint32_t, banks> row_;
-  std::array<Clock, banks> may_activate_, may_precharge_, precharged_;
-  std::array<std::array<Clock, banks>, 2> may_column_;  ///< reads, writes
+  std::array<Clock, banks> may_activate_, precharged_;  ///< by all that the bank asks, by tRP
+  std::uint32_t again_ = 0;  ///< closed banks whose ACT tRC holds back longer than tRP
+  /// The least clock of the row command that comes next, PRE or ACT, by what the bank asks.
+  ClockWheel<banks> row_command_;
+  std::array<ClockWheel<banks>, 2> column_command_;  ///< by tRCD, of reads, writes
   std::array<Group, pseudo_channels * groups> groups_;
   std::array<PseudoChannel, pseudo_channels> pcs_;
 

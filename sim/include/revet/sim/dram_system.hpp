@@ -42,7 +42,7 @@ struct DramSystemCounts {
   /// Of all channels; each clock of a channel is one of the kinds of DramCounts.
   std::uint64_t clocks = 0;
   std::uint64_t idle_clocks = 0, column_clocks = 0, refresh_clocks = 0, activation_clocks = 0,
-                waiting_clocks = 0;
+                younger_activation_clocks = 0, waiting_clocks = 0;
   /// Clocks in which a request waited for a command.
   std::uint64_t pending_clocks() const { return clocks - idle_clocks; }
 
@@ -117,12 +117,13 @@ class DramSystem {
 
   const DramClock clock_;
   const bool ideal_, coalescing_;
-  const DramMapping mapping_;
+  const DramDecoder decoder_;
+  const bool together_;  ///< the halves of a burst are neighbours in a row
   std::vector<DramChannel> channels_;
   std::vector<std::uint64_t> due_;  ///< of each channel, the clock to visit it; `never` if idle
   std::uint64_t next_due_ = never;
   std::uint64_t now_ = 0;    ///< memory clock
-  std::uint64_t cycle_ = 0;  ///< after the last tick
+  std::uint64_t cycle_ = 0;  ///< core cycle after the last tick
   std::vector<Request> requests_;
   std::vector<std::uint32_t> free_;
   std::uint64_t pending_ = 0;  ///< requests

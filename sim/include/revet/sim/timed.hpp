@@ -25,11 +25,8 @@ namespace revet::sim {
 
 using Cycle = std::uint64_t;
 
-enum class UnitKind : std::uint8_t {
-  compute,  ///< CU
-  memory,   ///< MU
-  address,  ///< AG
-};
+using revet::LinkKind;
+using revet::UnitKind;
 const char* unit_kind_name(UnitKind kind);  ///< "CU", "MU", "AG"
 
 /// What mapping decides about a graph.
@@ -42,8 +39,6 @@ struct Mapping {
     int row = -1, column = -1;  ///< below 0: not placed
     int copy = -1;              ///< of a replicate region
   };
-  static constexpr std::uint32_t no_unit = ~0u;
-
   /// How an input gets its vectors.
   struct Input {
     unsigned latency = 1;         ///< from the writer's firing to the arrival; 0: within a unit
@@ -55,14 +50,14 @@ struct Mapping {
   };
 
   std::vector<UnitInfo> units;
-  std::vector<std::uint32_t> unit_of;  ///< per node; no_unit: sources and sinks
+  /// Per node: the units that it is spread over, its memory's first; none for sources and sinks.
+  std::vector<std::vector<std::uint32_t>> units_of;
   std::vector<std::uint32_t> order;    ///< of nodes: a unit's nodes follow those that feed them
   std::vector<Input> inputs;           ///< numbered as by first_inputs (loops.hpp)
   /// Per SRAM: the memory units that hold its buffers, an equal share of the pointers each.
   std::vector<std::vector<std::uint32_t>> memories;
 };
 
-enum class LinkKind : std::uint8_t { vector, scalar, control };
 /// Void tokens travel on control links; `stream`'s own kind is that of its values.
 LinkKind link_kind(const Stream& stream);
 

@@ -1,0 +1,175 @@
+#include "report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "mapping/netlist.hpp"
+#include "revet/ops.hpp"
+
+namespace revet::vrda {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr const char* states[] = {"busy", "starved", "blocked", "idle"};
+
+json share(double part, double whole) { return whole == 0 ? json(nullptr) : json(part / whole); }
+
+/// Units in total and by use, and which kind is the scarcest (the paper's Table IV).
+json resources(const sim::Mapping& mapping, const Machine& machine) {
+  json out;
+  const std::pair<const char*, unsigned> kinds[] = {{"cu", machine.compute_units()},
+                                                    {"mu", machine.memory_units()},
+                                                    {"ag", machine.address_generators()}};
+  unsigned used[3] = {};
+  std::map<std::string, std::array<unsigned, 3>> uses;
+  for (const auto& u : mapping.units) {
+    ++used[static_cast<int>(u.kind)];
+    ++uses[u.role][static_cast<std::size_t>(u.kind)];
+  }
+  for (int k = 0; k < 3; ++k) out[kinds[k].first] = used[k];
+  for (int k = 0; k < 3; ++k) out["of"][kinds[k].first] = kinds[k].second;
+  for (const auto& [role, n] : uses)
+    out["uses"][role] = {{"cu", n[0]}, {"mu", n[1]}, {"ag", n[2]}};
+  int critical = 0;
+  const auto load = [&](int k) { return used[k] / static_cast<double>(kinds[k].second); };
+  for (int k = 1; k < 3; ++k)
+    if (load(k) > load(critical)) critical = k;
+  out["critical"] = kinds[critical].first;
+  out["critical_share"] = load(critical);
+  return out;
+}
+
+/// Streams of vectors: every counter outside of loops walks a tile, every header of a loop that has
+/// no other loop in it is an inner stream.
+json lanes(const Loaded& loaded, const Machine& machine) {
+  const mapping::Domains domains(*loaded.flow);
+  unsigned tiles = 0, inner = 0;
+  for (const Op* op : loaded.nodes) {
+    if (op->is(ops::flow_counter) && domains.loops(*op->result()) == 0) ++tiles;
+    if (op->is(ops::flow_fb_merge)) ++inner;
+  }
+  return {{"tile", tiles * machine.compute.lanes}, {"inner", inner * machine.compute.lanes}};
+}
+
+json dram(const sim::TimedResult& r, const Machine& machine, std::uint64_t bytes) {
+  const double seconds = static_cast<double>(r.cycles) / (machine.clock_ghz * 1e9);
+  const double possible = machine.peak_gbps() * 1e9 * seconds;
+  const std::uint64_t moved = r.dram.bytes_read + r.dram.bytes_written;
+  const double clocks = static_cast<double>(r.dram.clocks);
+  const bool ideal = machine.dram.ideal;
+  json out = {{"bytes", moved},
+              {"bytes_read", r.dram.bytes_read},
+              {"bytes_written", r.dram.bytes_written},
+              {"application_bytes", bytes == 0 ? json(nullptr) : json(bytes)},
+              {"utilisation", ideal ? json(nullptr) : share(static_cast<double>(moved), possible)},
+              {"application_utilisation",
+               bytes == 0 || ideal ? json(nullptr) : share(static_cast<double>(bytes), possible)},
+              {"peak_gbps", machine.peak_gbps()},
+              {"row_hits", share(static_cast<double>(r.dram.row_hits),
+                                 static_cast<double>(r.dram.accesses))},
+              {"bursts_issued", r.dram.bursts_issued},
+              {"bursts_completed", r.dram.bursts_completed},
+              {"reads_shared", r.dram.reads_shared},
+              {"activates", r.dram.activates},
+              {"refreshes", r.dram.refreshes}};
+  out["pending_share"] = share(static_cast<double>(r.dram.pending_clocks), clocks);
+  out["activation_bound_share"] = share(static_cast<double>(r.dram.activation_clocks), clocks);
+  if (ideal)
+    for (const char* key : {"row_hits", "activates", "refreshes"}) out[key] = nullptr;
+  return out;
+}
+
+json stalls(const sim::Mapping& mapping, const sim::TimedResult& r) {
+  json out;
+  for (int kind = 0; kind < 3; ++kind) {
+    sim::Cycle sums[4] = {}, total = 0, conflicts = 0;
+    for (std::size_t u = 0; u < mapping.units.size(); ++u) {
+      if (static_cast<int>(mapping.units[u].kind) != kind) continue;
+      for (int s = 0; s < 4; ++s) sums[s] += r.units[u].cycles[s];
+      total += r.cycles;
+      conflicts += r.conflict_cycles[u];
+    }
+    json row;
+    for (int s = 0; s < 4; ++s)
+      row[states[s]] = share(static_cast<double>(sums[s]), static_cast<double>(total));
+    if (kind == 1) row["bank_conflicts"] = share(static_cast<double>(conflicts),
+                                                 static_cast<double>(total));
+    out[std::array{"cu", "mu", "ag"}[static_cast<std::size_t>(kind)]] = row;
+  }
+  return out;
+}
+
+json units(const sim::Mapping& mapping, const sim::TimedResult& r) {
+  json out = json::array();
+  for (std::size_t i = 0; i < mapping.units.size(); ++i) {
+    const auto& u = mapping.units[i];
+    json row = {{"path", fmt::format("{}{}.{}", sim::unit_kind_name(u.kind), i, u.name)},
+                {"role", u.role}};
+    if (u.row >= 0) row["place"] = {u.row, u.column};
+    if (u.copy >= 0) row["copy"] = u.copy;
+    for (int s = 0; s < 4; ++s) row[states[s]] = r.units[i].cycles[s];
+    if (u.kind == sim::UnitKind::memory) row["conflict_cycles"] = r.conflict_cycles[i];
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+json links(const sim::Mapping& mapping, const Loaded& loaded, const sim::TimedResult& r) {
+  std::uint64_t vectors = 0, elements = 0, scalar = 0, control = 0;
+  std::size_t count[3] = {};
+  std::size_t i = 0;
+  for (const sim::Node& node : loaded.graph.nodes())
+    for (const sim::StreamId s : node.in) {
+      const std::size_t at = i++;
+      if (mapping.inputs[at].latency == 0) continue;
+      const sim::LinkKind kind = sim::link_kind(loaded.graph.stream(s));
+      ++count[static_cast<int>(kind)];
+      if (kind == sim::LinkKind::vector) {
+        vectors += r.links[at].vectors;
+        elements += r.links[at].lanes;
+      } else {
+        (kind == sim::LinkKind::scalar ? scalar : control) += r.links[at].lanes;
+      }
+    }
+  return {{"vector", count[0]},
+          {"scalar", count[1]},
+          {"control", count[2]},
+          {"vectors", vectors},
+          {"lanes_per_vector", share(static_cast<double>(elements), static_cast<double>(vectors))},
+          {"scalar_elements", scalar},
+          {"control_tokens", control}};
+}
+
+}  // namespace
+
+std::map<std::string, std::string> report(const Loaded& loaded, const sim::Mapping& mapping,
+                                          const Machine& machine, const sim::TimedResult& result,
+                                          std::uint64_t bytes) {
+  std::map<std::string, std::string> out;
+  const auto put = [&](const char* name, const json& value) { out[name] = value.dump(); };
+  put("cycles", result.cycles);
+  put("cycles_to_last_result", result.last_result);
+  put("clock_ghz", machine.clock_ghz);
+  put("firings", result.firings);
+  put("dram", dram(result, machine, bytes));
+  put("resources", resources(mapping, machine));
+  put("lanes", lanes(loaded, machine));
+  put("links", links(mapping, loaded, result));
+  put("stalls", stalls(mapping, result));
+  put("units", units(mapping, result));
+  put("machine", {{"name", machine.name}, {"hash", machine.hash}, {"keys", machine.text}});
+  put("model",
+      {{"version", 1},
+       {"fidelity",
+        {{"units", "cycle by cycle: one vector per input and output in a cycle"},
+         {"links", "latency and credits of the static route, per link; no contention"},
+         {"memory", "ports and bank conflicts per vector"},
+         {"address generators", "one burst per cycle, answers in order"},
+         {"dram", "every command of every channel"}}}});
+  return out;
+}
+
+}  // namespace revet::vrda

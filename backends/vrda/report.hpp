@@ -1,0 +1,17 @@
+/// The figures of a simulated run, as JSON for --stats.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "placed.hpp"
+
+namespace revet::vrda {
+
+/// "cycles", "clock_ghz", "dram", "resources", "lanes", "stalls", "units", "machine", ..; what was
+/// not measured is null.
+std::map<std::string, std::string> report(const Loaded& loaded, const sim::Mapping& mapping,
+                                          const Machine& machine, const sim::TimedResult& result,
+                                          std::uint64_t bytes);
+
+}  // namespace revet::vrda

@@ -1,0 +1,447 @@
+#include "mapping/assign.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "mapping/limits.hpp"
+#include "revet/diagnostics.hpp"
+
+namespace revet::mapping {
+
+using namespace ops;
+
+namespace {
+
+/// A compute unit that is being filled.
+struct Draft {
+  std::set<Slice> slices;
+  unsigned domain = 0;
+  bool heads = false;  ///< begins with a merge or a counter
+};
+
+class Assigner {
+ public:
+  Assigner(Op& graph, const Machine& machine)
+      : graph_(graph), machine_(machine), domains_(graph), order_(topological(graph)) {
+    for (std::size_t i = 0; i < order_.size(); ++i) place_[order_[i]] = i;
+  }
+
+  void run() {
+    memories();
+    for (Op* op : order_)
+      if (is_off_chip(*op)) set({op, 0}, new_unit(UnitKind::address, name_of_op(*op)));
+    folds();
+    for (Op* op : order_) {
+      if (op->is(flow_source) || op->is(flow_sink) || op->is(flow_sram) || is_on_chip(*op) ||
+          is_off_chip(*op) ||
+          op->is(flow_buffer))
+        continue;
+      if (op->is(flow_void_join) || is_constant(*op) || assigned({op, 0})) continue;
+      if (is_bundle_node(*op))
+        bundle(*op);
+      else
+        pack({op, 0});
+    }
+    riders();
+    write();
+  }
+
+ private:
+  // --- units
+
+  static std::string name_of_op(const Op& op) {
+    for (const auto& r : op.results())
+      if (!r->name().empty()) return r->name();
+    return op.name().substr(5);
+  }
+
+  std::uint32_t new_unit(UnitKind kind, const std::string& name) {
+    units_.push_back({kind, "", name, {-1, -1}});
+    drafts_.emplace_back();
+    return static_cast<std::uint32_t>(units_.size() - 1);
+  }
+  bool assigned(const Slice& s) const { return unit_.count(s) != 0; }
+  void set(const Slice& s, std::uint32_t unit) { unit_[s] = unit; }
+
+  // --- memories
+
+  /// Every SRAM has units of its own: as many as its buffers fill, and as its accesses need contexts
+  /// and inputs. The queue of its pointers is in the first.
+  void memories() {
+    for (Op& op : graph_.body()) {
+      if (!op.is(flow_sram)) continue;
+      Value* sram = op.result();
+      unsigned contexts = 0, vectors = 0, scalars = 0;
+      std::vector<Op*> accesses;
+      for (const Use& use : sram->uses()) {
+        if (use.op->is(flow_sram)) continue;
+        ++contexts;
+        accesses.push_back(use.op);
+        for (const Value* v : use.op->operands()) {
+          if (!is_stream(*v)) continue;
+          vectors += link_kind(*v) == LinkKind::vector;
+          scalars += link_kind(*v) == LinkKind::scalar;
+        }
+      }
+      if (contexts == 0) continue;
+      const auto need = [](std::uint64_t n, std::uint64_t of) {
+        return static_cast<unsigned>((n + of - 1) / std::max<std::uint64_t>(1, of));
+      };
+      const unsigned by_bytes = need(buffer_bytes(op), machine_.memory.bytes);
+      const unsigned by_access = std::max({need(contexts, machine_.memory.contexts),
+                                           need(vectors, machine_.memory.vector_inputs),
+                                           need(scalars, machine_.memory.scalar_inputs)});
+      std::vector<std::uint32_t> mine;
+      for (unsigned i = 0; i < std::max({1u, by_bytes, by_access}); ++i)
+        mine.push_back(new_unit(UnitKind::memory, memory_name(sram)));
+      // Buffers are spread over the first `by_bytes`; the others give contexts.
+      Attr::Array numbers;
+      for (const std::uint32_t u : mine) numbers.emplace_back(u);
+      op.set_attr("unit", numbers);
+      op.set_attr("banks", std::max(1u, by_bytes));
+      for (std::size_t i = 0; i < accesses.size(); ++i)
+        if (!is_off_chip(*accesses[i]))
+          set({accesses[i], 0}, mine[i * mine.size() / accesses.size()]);
+    }
+    // Buffers of scalars share the width of a memory unit; a vector takes all of it.
+    std::map<unsigned, std::pair<std::uint32_t, unsigned>> open;  // domain -> unit, scalars in it
+    for (Op* op : order_) {
+      if (!op->is(flow_buffer)) continue;
+      const Value& v = *op->operand(0);
+      if (is_void(v)) continue;
+      const unsigned domain = domains_.of(v);
+      const bool scalar = link_kind(v) == LinkKind::scalar;
+      auto at = open.find(domain);
+      if (!scalar || at == open.end() || at->second.second >= machine_.memory.scalar_outputs) {
+        const std::uint32_t unit = new_unit(UnitKind::memory, name_of_op(*op));
+        if (!scalar) {
+          set({op, 0}, unit);
+          continue;
+        }
+        at = open.insert_or_assign(domain, std::pair{unit, 0u}).first;
+      }
+      ++at->second.second;
+      set({op, 0}, at->second.first);
+    }
+    for (Op* op : order_)
+      if (op->is(flow_buffer) && !assigned({op, 0})) {
+        const auto at = open.find(domains_.of(*op->operand(0)));
+        set({op, 0}, at != open.end() ? at->second.first
+                                      : new_unit(UnitKind::memory, name_of_op(*op)));
+      }
+  }
+
+  std::uint64_t buffer_bytes(const Op& sram) const {
+    const Type t = sram.result()->type();
+    const std::uint64_t bytes = std::uint64_t{t.size} * t.element_type().bytes();
+    const std::int64_t threads = sram.int_attr("threads");
+    const std::int64_t regions = sram.int_attr("regions", 1);
+    if (threads == 0) return bytes > machine_.memory.bytes
+                                 ? bytes * static_cast<std::uint64_t>(regions)
+                                 : std::uint64_t{machine_.memory.bytes} *
+                                       static_cast<std::uint64_t>(regions);
+    return bytes * static_cast<std::uint64_t>(threads) * static_cast<std::uint64_t>(regions);
+  }
+
+  // --- what MUs and AGs do besides (section VI-A: "we only map address generation contexts where
+  // all inputs are scalar and output-accumulation contexts where the only operation is a void
+  // reduction")
+
+  void folds() {
+    for (auto op = order_.rbegin(); op != order_.rend(); ++op) {
+      if ((*op)->is(flow_context) && !is_constant(**op)) fold_address(**op);
+      if ((*op)->is(flow_reduce) && (*op)->str_attr("op") == "void") {
+        const Slice from = writer(*(*op)->operand(0));
+        if (assigned(from) && units_[unit_.at(from)].kind != UnitKind::compute)
+          set({*op, 0}, unit_.at(from));
+      }
+    }
+  }
+
+  void fold_address(Op& op) {
+    for (const Value* v : op.operands())
+      if (link_kind(*v) == LinkKind::vector) return;
+    std::uint32_t unit = no_unit;
+    for (const auto& r : op.results())
+      for (const Use& use : r->uses()) {
+        const Slice s{use.op, 0};
+        if (is_bundle_node(*use.op) || !assigned(s)) return;
+        if (unit != no_unit && unit_.at(s) != unit) return;
+        unit = unit_.at(s);
+      }
+    if (unit == no_unit || units_[unit].kind == UnitKind::compute) return;
+    unsigned& used = folded_stages_[unit];
+    const unsigned limit = units_[unit].kind == UnitKind::memory ? machine_.memory.stages
+                                                                 : machine_.address.stages;
+    if (used + stages_of(op) > limit) return;
+    used += stages_of(op);
+    set({&op, 0}, unit);
+  }
+
+  // --- compute units
+
+  /// The slices of a bundle: those that carry data are packed, voids ride with the first.
+  void bundle(Op& op) {
+    std::vector<Slice> data, voids;
+    for (const Slice& s : slices_of(op)) (is_void(*op.result(s.index)) ? voids : data).push_back(s);
+    if (data.empty()) {
+      data.push_back(voids.front());
+      voids.erase(voids.begin());
+    }
+    // Those with vectors on both sides first: they are the hardest to place.
+    if (is_merge(op))
+      std::stable_sort(data.begin(), data.end(), [](const Slice& a, const Slice& b) {
+        return vectors(a) > vectors(b);
+      });
+    for (const Slice& s : data) pack(s);
+    for (const Slice& s : voids) set(s, unit_.at(data.front()));
+  }
+
+  static unsigned vectors(const Slice& s) {
+    unsigned n = 0;
+    for (const Value* v : reads(s)) n += link_kind(*v) == LinkKind::vector;
+    return n;
+  }
+
+  static bool is_head(const Op& op) { return is_merge(op) || op.is(flow_counter); }
+
+  void pack(const Slice& s) {
+    if (follows_filter(s)) return;
+    for (const std::uint32_t u : candidates(s))
+      if (try_add(s, u)) return;
+    const std::uint32_t u = new_unit(UnitKind::compute, name_of_op(*s.op));
+    drafts_[u].domain = domains_.working(s);
+    if (!try_add(s, u)) {
+      // Alone it is what the machine makes of it; the checker says so.
+      drafts_[u].slices.insert(s);
+      drafts_[u].heads = is_head(*s.op);
+      set(s, u);
+    }
+    in_domain_[drafts_[u].domain].push_back(u);
+  }
+
+  /// A strip or flatten behind a filter is where that filter is: it only renames barriers.
+  bool follows_filter(const Slice& s) {
+    if (!s.op->is(flow_strip) && !s.op->is(flow_flatten)) return false;
+    const Slice from = writer(*s.op->operand(s.index));
+    if (!assigned(from) || units_[unit_.at(from)].kind != UnitKind::compute) return false;
+    const Op& op = *from.op;
+    if (!op.is(flow_filter) && !op.is(flow_broadcast) && !op.is(flow_counter) &&
+        !op.is(flow_strip) && !op.is(flow_flatten))
+      return false;
+    const std::uint32_t u = unit_.at(from);
+    drafts_[u].slices.insert(s);
+    set(s, u);
+    return true;
+  }
+
+  std::vector<std::uint32_t> candidates(const Slice& s) const {
+    std::vector<std::uint32_t> out;
+    const auto add = [&](std::uint32_t u) {
+      if (units_[u].kind == UnitKind::compute && std::find(out.begin(), out.end(), u) == out.end())
+        out.push_back(u);
+    };
+    // Where the other half of a filter is, then where what it reads comes from or goes, ..
+    if (s.op->is(flow_filter))
+      for (const Use& use : s.op->operand(1 + s.index)->uses())
+        if (use.op->is(flow_filter) && use.op->operand(0) == s.op->operand(0))
+          for (const Slice& other : readers(use))
+            if (assigned(other)) add(unit_.at(other));
+    for (const Value* v : reads(s)) {
+      if (const Slice from = writer(*v); assigned(from)) add(unit_.at(from));
+      for (const Use& use : v->uses())
+        for (const Slice& other : readers(use))
+          if (assigned(other)) add(unit_.at(other));
+    }
+    // .. then anywhere in the domain.
+    if (const auto at = in_domain_.find(domains_.working(s)); at != in_domain_.end())
+      for (const std::uint32_t u : at->second) add(u);
+    return out;
+  }
+
+  bool try_add(const Slice& s, std::uint32_t u) {
+    Draft& d = drafts_[u];
+    if (d.domain != domains_.working(s)) return false;
+    std::set<Slice> slices = d.slices;
+    slices.insert(s);
+    const bool heads = d.heads || is_head(*s.op);
+    if (!d.slices.empty()) {
+      if (role_mark(*s.op) != role_mark(*d.slices.begin()->op)) return false;
+      const Boundary b = boundary_of(slices);
+      // Lanes that a merge or counter makes are there before anything that comes of them.
+      if (heads)
+        for (const Value* v : b.inputs)
+          if (domains_.of(*v) == d.domain && !is_merge_input(*v, slices)) return false;
+      if (depends_on_itself(slices, b)) return false;
+    }
+    if (!fits(cost_of(slices), machine_)) return false;
+    d.slices = std::move(slices);
+    d.heads = heads;
+    set(s, u);
+    return true;
+  }
+
+  static bool is_merge_input(const Value& v, const std::set<Slice>& slices) {
+    return std::all_of(v.uses().begin(), v.uses().end(), [&](const Use& use) {
+      for (const Slice& s : readers(use))
+        if (slices.count(s) != 0 && !is_merge(*use.op)) return false;
+      return true;
+    });
+  }
+
+  /// Nodes of a copy or of work distribution stay apart from others, for the report.
+  static std::string role_mark(const Op& op) {
+    const Attr* copy = op.attr("copy");
+    return op.str_attr("role") + (copy ? copy->str() : "");
+  }
+
+  /// Whether an input comes, through other units, of an output.
+  bool depends_on_itself(const std::set<Slice>& slices, const Boundary& b) const {
+    std::size_t first = order_.size();
+    for (const Slice& s : slices) first = std::min(first, place_.at(s.op));
+    std::vector<const Op*> work;
+    std::set<const Op*> seen;
+    const auto visit = [&](const Value* v) {
+      const Op* op = v->def();
+      if (place_.at(op) >= first && seen.insert(op).second) work.push_back(op);
+    };
+    for (const Value* v : b.inputs)
+      if (!is_merge_input(*v, slices)) visit(v);
+    while (!work.empty()) {
+      const Op* op = work.back();
+      work.pop_back();
+      for (Slice s : slices_of(*const_cast<Op*>(op)))
+        if (slices.count(s) != 0) return true;
+      const unsigned n = op->is(flow_fb_merge) ? op->num_operands() / 2 : op->num_operands();
+      for (unsigned i = 0; i < n; ++i)
+        if (is_stream(*op->operand(i))) visit(op->operand(i));
+    }
+    return false;
+  }
+
+  // --- what is free: joins of voids, and constants, go with those that use them
+
+  void riders() {
+    for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
+      Op& op = **at;
+      if ((!op.is(flow_void_join) && !is_constant(op)) || assigned({&op, 0})) continue;
+      std::uint32_t unit = no_unit;
+      for (const auto& r : op.results())
+        for (const Use& use : r->uses())
+          for (const Slice& s : readers(use))
+            if (unit == no_unit && assigned(s)) unit = unit_.at(s);
+      // Before a sink: where it comes from.
+      if (unit == no_unit)
+        for (const Value* v : op.operands())
+          if (const Slice from = writer(*v); unit == no_unit && assigned(from))
+            unit = unit_.at(from);
+      if (unit == no_unit) unit = new_unit(UnitKind::compute, name_of_op(op));
+      set({&op, 0}, unit);
+    }
+  }
+
+  // --- the result
+
+  std::string role_of(const Slice& s) const {
+    if (const std::string& role = s.op->str_attr("role"); !role.empty()) return role;
+    const Value* sram = sram_of(*s.op);
+    if (sram && is_on_chip(*s.op) && memory_name(sram) == "around") return "live values";
+    const std::vector<Value*> out = writes(s);
+    const std::vector<Value*> in = reads(s);
+    const Value* v = in.empty() ? (out.empty() ? nullptr : out[0]) : in[0];
+    if (is_merge(*s.op)) v = out[0];
+    return v && domains_.loops(*v) != 0 ? "inner" : "outer";
+  }
+
+  void write() {
+    std::vector<unsigned> inner(units_.size(), 0), all(units_.size(), 0);
+    for (const auto& [s, u] : unit_) {
+      const std::string role = role_of(s);
+      if (role == "inner") {
+        ++inner[u];
+      } else if (units_[u].role.empty() || role != "outer") {
+        units_[u].role = role;
+      }
+      ++all[u];
+    }
+    for (std::size_t u = 0; u < units_.size(); ++u)
+      if (inner[u] * 2 >= std::max(1u, all[u]) || units_[u].role.empty())
+        if (inner[u] != 0 || units_[u].role.empty())
+          units_[u].role = inner[u] != 0 ? "inner" : "outer";
+    for (Op* op : order_) {
+      if (op->is(flow_source) || op->is(flow_sink) || op->is(flow_sram)) continue;
+      Attr::Array numbers;
+      for (const Slice& s : slices_of(*op)) numbers.emplace_back(unit_.at(s));
+      op->set_attr("unit", std::move(numbers));
+    }
+    set_units(graph_, units_);
+  }
+
+  Op& graph_;
+  const Machine& machine_;
+  const Domains domains_;
+  const std::vector<Op*> order_;
+  std::unordered_map<const Op*, std::size_t> place_;
+  std::vector<Unit> units_;
+  std::vector<Draft> drafts_;
+  std::map<Slice, std::uint32_t> unit_;
+  std::map<unsigned, std::vector<std::uint32_t>> in_domain_;
+  std::map<std::uint32_t, unsigned> folded_stages_;
+};
+
+}  // namespace
+
+bool assign_units(Op& graph, const Machine& machine) {
+  Assigner(graph, machine).run();
+  return true;
+}
+
+std::vector<Unit> units_of(const Op& graph) {
+  std::vector<Unit> out;
+  const Attr* rows = graph.attr("units");
+  if (!rows || !rows->as_array()) return out;
+  for (const Attr& row : *rows->as_array()) {
+    const Attr::Array& cells = *row.as_array();
+    Unit u;
+    const std::string& kind = *cells[0].as_string();
+    u.kind = kind == "MU" ? UnitKind::memory : kind == "AG" ? UnitKind::address : UnitKind::compute;
+    u.role = *cells[1].as_string();
+    u.name = *cells[2].as_string();
+    if (cells.size() > 4)
+      u.place = {static_cast<int>(*cells[3].as_int()), static_cast<int>(*cells[4].as_int())};
+    out.push_back(std::move(u));
+  }
+  return out;
+}
+
+void set_units(Op& graph, const std::vector<Unit>& units) {
+  Attr::Array rows;
+  for (const Unit& u : units) {
+    const char* kind = u.kind == UnitKind::memory    ? "MU"
+                       : u.kind == UnitKind::address ? "AG"
+                                                     : "CU";
+    Attr::Array row{kind, u.role, u.name};
+    if (u.place.row >= 0) {
+      row.emplace_back(u.place.row);
+      row.emplace_back(u.place.column);
+    }
+    rows.emplace_back(std::move(row));
+  }
+  graph.set_attr("units", std::move(rows));
+}
+
+std::vector<std::uint32_t> unit_numbers(const Op& op) {
+  std::vector<std::uint32_t> out;
+  if (const Attr* a = op.attr("unit"); a && a->as_array())
+    for (const Attr& n : *a->as_array()) out.push_back(static_cast<std::uint32_t>(*n.as_int()));
+  return out;
+}
+
+std::uint32_t unit_of(const Slice& s) {
+  const std::vector<std::uint32_t> numbers = unit_numbers(*s.op);
+  return s.index < numbers.size() ? numbers[s.index] : no_unit;
+}
+
+}  // namespace revet::mapping

@@ -1,0 +1,24 @@
+/// What the slices of a compute unit need of it.
+#pragma once
+
+#include <set>
+
+#include "mapping/graph_view.hpp"
+
+namespace revet::mapping {
+
+struct UnitCost {
+  unsigned stages = 0, registers = 0, counters = 0;
+  unsigned vector_inputs = 0, scalar_inputs = 0, vector_outputs = 0, scalar_outputs = 0;
+};
+
+/// The streams that a set of slices takes from outside, and those that others take from it. A merge
+/// takes all of its inputs from outside: its buffers are at the head of the pipeline.
+struct Boundary {
+  std::vector<Value*> inputs, outputs;
+};
+Boundary boundary_of(const std::set<Slice>& slices);
+UnitCost cost_of(const std::set<Slice>& slices);
+bool fits(const UnitCost& cost, const Machine& machine);
+
+}  // namespace revet::mapping

@@ -1,0 +1,153 @@
+#include "mapping/netlist.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace revet::mapping {
+
+using namespace ops;
+
+namespace {
+
+/// Estimated vectors per cycle: a body runs more often than what is around it.
+double activation(unsigned nesting) { return std::pow(4.0, std::min(nesting, 8u)); }
+
+unsigned distance(const Position& a, const Position& b) {
+  return static_cast<unsigned>(std::abs(a.row - b.row) + std::abs(a.column - b.column));
+}
+
+}  // namespace
+
+Links links_of(const Op& graph) {
+  Links out;
+  const Domains domains(graph);
+  for (const Unit& u : units_of(graph)) out.netlist.units.push_back({u.kind, u.name, 0});
+  std::set<std::pair<const Op*, std::uint32_t>> with_data;  // node, unit that gets data of it
+  const auto add = [&](Op& op, Value& v) {
+    const std::uint32_t driver = unit_of(writer(v));
+    if (driver == no_unit) return;
+    Net net;
+    net.driver = driver;
+    net.kind = link_kind(v);
+    net.activation = activation(domains.nesting(v));
+    net.name = v.name();
+    for (const Use& use : v.uses())
+      for (const Slice& s : readers(use)) {
+        const std::uint32_t sink = unit_of(s);
+        if (sink == no_unit || (sink == driver && !is_merge(*s.op))) continue;
+        if (net.kind == LinkKind::control && with_data.count({&op, sink}) != 0) continue;
+        if (std::find(net.sinks.begin(), net.sinks.end(), sink) != net.sinks.end()) continue;
+        net.sinks.push_back(sink);
+        with_data.insert({&op, sink});
+      }
+    if (net.sinks.empty()) return;
+    out.netlist.units[driver].nesting =
+        std::max(out.netlist.units[driver].nesting, domains.nesting(v));
+    for (const std::uint32_t s : net.sinks)
+      out.netlist.units[s].nesting = std::max(out.netlist.units[s].nesting, domains.nesting(v));
+    out.netlist.nets.push_back(std::move(net));
+    out.streams.push_back(&v);
+  };
+  for (Op& op : graph.body()) {
+    for (const bool data : {true, false})
+      for (const auto& r : op.results())
+        if (is_stream(*r) && is_void(*r) != data) add(op, *r);
+    if (op.name().starts_with("flow.bulk_")) {
+      const std::vector<std::uint32_t> memory = unit_numbers(*sram_of(op)->def());
+      const std::uint32_t ag = unit_of({&op, 0});
+      if (memory.empty() || ag == no_unit) continue;
+      const bool load = op.is(flow_bulk_load);
+      Net net;
+      net.driver = load ? ag : memory[0];
+      net.sinks = {load ? memory[0] : ag};
+      net.name = memory_name(sram_of(op));
+      net.activation = activation(domains.nesting(*op.operand(2)));
+      out.netlist.nets.push_back(std::move(net));
+      out.streams.push_back(nullptr);
+    }
+  }
+  return out;
+}
+
+void set_placement(Op& graph, const Links& links, const Placement& placement) {
+  std::vector<Unit> units = units_of(graph);
+  for (std::size_t u = 0; u < units.size(); ++u) units[u].place = placement.units[u];
+  set_units(graph, units);
+  std::map<Op*, Attr::Array> rows;
+  for (std::size_t n = 0; n < links.streams.size(); ++n) {
+    const Value* v = links.streams[n];
+    if (!v) continue;
+    const Route& route = placement.routes[n];
+    Attr::Array sinks, tree;
+    for (std::size_t i = 0; i < route.hops.size(); ++i)
+      sinks.emplace_back(Attr::Array{links.netlist.nets[n].sinks[i], route.hops[i]});
+    for (const SwitchLink& l : route.tree)
+      tree.emplace_back(Attr::Array{l.row, l.column, static_cast<int>(l.direction)});
+    rows[v->def()].emplace_back(Attr::Array{v->index(), route.dynamic,
+                                            route.dynamic ? int{route.channels[0]} : 0,
+                                            std::move(sinks), std::move(tree)});
+  }
+  for (auto& [op, array] : rows) op->set_attr("route", std::move(array));
+}
+
+namespace {
+
+std::int64_t number(const Attr::Array& a, std::size_t i) { return *a[i].as_int(); }
+
+}  // namespace
+
+Placement placement_of(const Op& graph, const Links& links) {
+  Placement out;
+  for (const Unit& u : units_of(graph)) out.units.push_back(u.place);
+  for (std::size_t n = 0; n < links.streams.size(); ++n) {
+    Route route;
+    const Value* v = links.streams[n];
+    const Attr* rows = v ? v->def()->attr("route") : nullptr;
+    if (rows)
+      for (const Attr& row : *rows->as_array()) {
+        const Attr::Array& cells = *row.as_array();
+        if (number(cells, 0) != v->index()) continue;
+        route.dynamic = *cells[1].as_bool();
+        if (route.dynamic) route.channels = {static_cast<std::uint8_t>(number(cells, 2))};
+        for (const Attr& sink : *cells[3].as_array())
+          route.hops.push_back(static_cast<unsigned>(number(*sink.as_array(), 1)));
+        for (const Attr& link : *cells[4].as_array()) {
+          const Attr::Array& l = *link.as_array();
+          route.tree.push_back({static_cast<int>(number(l, 0)), static_cast<int>(number(l, 1)),
+                                static_cast<Direction>(number(l, 2))});
+        }
+      }
+    out.routes.push_back(std::move(route));
+  }
+  return out;
+}
+
+bool is_placed(const Op& graph) {
+  const std::vector<Unit> units = units_of(graph);
+  return !units.empty() && units[0].place.row >= 0;
+}
+
+Hops::Hops(const Op& graph) : units_(units_of(graph)) {
+  for (Op& op : graph.body()) {
+    const Attr* rows = op.attr("route");
+    if (!rows) continue;
+    for (const Attr& row : *rows->as_array()) {
+      const Attr::Array& cells = *row.as_array();
+      const Value* v = op.result(static_cast<unsigned>(number(cells, 0)));
+      for (const Attr& sink : *cells[3].as_array()) {
+        const Attr::Array& pair = *sink.as_array();
+        routed_[{v, static_cast<std::uint32_t>(number(pair, 0))}] =
+            static_cast<unsigned>(number(pair, 1));
+      }
+    }
+  }
+}
+
+unsigned Hops::of(const Value& stream, std::uint32_t from, std::uint32_t to) const {
+  if (const auto at = routed_.find({&stream, to}); at != routed_.end()) return at->second;
+  if (from == no_unit || to == no_unit || units_[from].place.row < 0 || from == to) return 1;
+  return 1 + distance(units_[from].place, units_[to].place);
+}
+
+}  // namespace revet::mapping

@@ -1,0 +1,74 @@
+/// Places units on the grid and routes the links between them (Section V-D: "we place the
+/// partitioned graph using previously proposed tools, prioritizing deeply nested nodes").
+///
+/// Before:                                  After:
+///   flow.graph() {units = [["CU", ..]]}      flow.graph() {units = [["CU", .., row, column]]}
+///   %y = flow.context(%x) {unit = [3]}       %y = flow.context(%x) {unit = [3], route = ..}
+///
+/// Algorithm: simulated annealing of wire length and congestion, then negotiated routing on static
+/// tracks, the rest on the dynamic network (mapping/place.hpp). The same seed gives the same result.
+///
+/// Why here: last, when it is known what there is to place.
+///
+/// Does not handle: timing. Hops are weighed by how deep a link is nested, not by what waits for it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mapping/netlist.hpp"
+#include "revet/abi.hpp"
+#include "revet/plugin.hpp"
+
+namespace revet {
+namespace {
+
+PassResult run(Module& module, PassContext& context) {
+  bool changed = false;
+  for (Op& op : module.body()) {
+    if (!op.is(ops::flow_graph)) continue;
+    if (mapping::units_of(op).empty())
+      return PassResult::failure("no units were assigned; split-contexts does that");
+    const mapping::Links links = mapping::links_of(op);
+    const auto seed = static_cast<std::uint64_t>(context.options.integer("seed"));
+    mapping::Placement placement;
+    try {
+      placement = mapping::place_and_route(links.netlist, context.machine(), seed);
+    } catch (const Error& e) {
+      // What takes most of a resource is known here only.
+      std::map<std::string, unsigned> uses;
+      for (const mapping::Unit& u : mapping::units_of(op)) ++uses[fmt::format("{}", u.role)];
+      std::string most;
+      for (const auto& [role, n] : uses) most += fmt::format("{}{} {}", most.empty() ? "" : ", ", n, role);
+      throw Error(Exit::unfinished, fmt::format("{}; of its units are: {}", e.what(), most));
+    }
+    mapping::set_placement(op, links, placement);
+    changed = true;
+    context.count("links", static_cast<std::int64_t>(links.netlist.nets.size()));
+    context.count("wire length", static_cast<std::int64_t>(placement.statistics.wire_length));
+    context.count("on the dynamic network",
+                  static_cast<std::int64_t>(placement.statistics.dynamic_nets));
+    context.count("longest route", placement.statistics.max_hops);
+    context.visit();
+  }
+  return PassResult::of(changed);
+}
+
+void register_(Registry& registry) {
+  PassInfo info;
+  info.id = "place-and-route";
+  info.summary = "Places units on the grid and routes links";
+  info.input = Level::flow;
+  info.output = Level::flow;
+  info.options = {{.name = "seed",
+                   .type = OptionType::integer,
+                   .fallback = "1",
+                   .help = "of the annealing",
+                   .min = 0}};
+  info.run = run;
+  registry.add_pass(std::move(info));
+}
+
+}  // namespace
+}  // namespace revet
+
+REVET_PLUGIN("place-and-route", "Placement and routing", revet::register_)

@@ -1,0 +1,123 @@
+/// Makes the copies of replicate regions that hardware has (Section V-C: "each thread is broadcast
+/// to a filter before every contained CFG and only threads with matching keys are forwarded.
+/// Finally, return values from the contained CFG are merged using a tree of forward merge units").
+///
+/// Before:                                      After, for 2 copies:
+///   %p = flow.alloc(%t, %v)                      %p = flow.alloc(%t, %v)
+///   %y = flow.NODE(%x, %p) {replicate}           %key = flow.context(%p)          p % 2
+///                                                %x0, %p0 = flow.filter(key == 0, %x, %p)
+///                                                %y0 = flow.NODE(%x0, %p0) {copy = [[0, 0]]}
+///                                                %x1, %p1 = flow.filter(key == 1, %x, %p)
+///                                                %y1 = flow.NODE(%x1, %p1) {copy = [[0, 1]]}
+///                                                %y = flow.merge(%y0, %y1)
+///
+/// Algorithm: regions from the inside out. Which streams belong to the thread that goes in, and
+/// which leave together, follows from the nodes (alignment.hpp). The thread's streams go through a
+/// filter and a buffer into each copy; streams of threads around it go to all copies as they are,
+/// since each copy sees every barrier. What leaves together is merged together, in a tree. A region
+/// without a loop keeps the order of its threads, so that others of their streams may pass it by;
+/// these go through the copies too. Where a pointer was hoisted out of the region, it says which
+/// copy a thread goes to, and each copy has memories of its own, with the number of the buffer for
+/// an address; elsewhere a node deals. Linear in what is written, and for each region in the graph.
+///
+/// Why here: late, so that everything before works on one copy (Section V-C, "late unrolling").
+///
+/// Does not handle: the search for a number of copies that fits a machine.
+#include "copies.hpp"
+#include "revet/abi.hpp"
+#include "revet/plugin.hpp"
+
+namespace revet {
+namespace {
+
+/// More nodes than any machine has units for.
+constexpr std::int64_t most_nodes = 1'000'000;
+
+/// The largest factor that uses no more than that share of a machine.
+std::int64_t factor_for_target(const Module&, double) {
+  throw Error(Exit::usage, "unroll-replicate: target-utilisation needs a machine");
+}
+
+struct Options {
+  std::int64_t factor;
+  bool by_pointer;
+  std::int64_t buffer;
+};
+
+Options options_of(const Module& module, const OptionValues& values) {
+  Options out{values.integer("factor"), values.text("distribution") == "dynamic",
+              values.integer("buffer")};
+  const double target = values.number("target-utilisation");
+  if (target != 0 && out.factor != 0)
+    throw Error(Exit::usage,
+                "unroll-replicate: give factor or target-utilisation, not both of them");
+  if (target < 0 || target > 1)
+    throw Error(Exit::usage, "unroll-replicate: target-utilisation is a number from 0 to 1");
+  if (target != 0) out.factor = factor_for_target(module, target);
+  return out;
+}
+
+bool unroll(Block& graph, const Options& options, PassContext& context) {
+  bool changed = false;
+  std::int64_t nodes = 0;
+  for (const Mark& mark : marks_of(graph)) {
+    if (!context.spend()) return changed;
+    const std::int64_t n = options.factor != 0 && !mark.fixed ? options.factor : mark.n;
+    ReplicateRegion region = find_region(graph, mark);
+    nodes += n * static_cast<std::int64_t>(region.nodes.size());
+    if (nodes > most_nodes) {
+      context.diagnostics.error(
+          mark.loc, "the copies of this replicate have more nodes than any machine has units");
+      return changed;
+    }
+    context.count("regions");
+    context.count("copies", n);
+    if (region.hoisted) context.count("dealt by a pointer");
+    const Plan plan{n, options.by_pointer, options.buffer};
+    Copies(mark, std::move(region), plan).write();
+    changed = true;
+  }
+  return changed;
+}
+
+PassResult run(Module& module, PassContext& context) {
+  const Options options = options_of(module, context.options);
+  bool changed = false;
+  context.visit(0);
+  for (Op& op : module.body()) {
+    if (!op.is(ops::flow_graph)) continue;
+    for (const Op* node = op.body().first(); node; node = node->next()) context.visit();
+    changed |= unroll(op.body(), options, context);
+  }
+  return PassResult::of(changed);
+}
+
+void register_(Registry& registry) {
+  PassInfo info;
+  info.id = "unroll-replicate";
+  info.summary = "Copies of replicate regions, with what deals threads to them and collects them";
+  info.input = Level::flow;
+  info.output = Level::flow;
+  info.options = {
+      {"factor", OptionType::integer, "0",
+       "copies of each region without pragma(fixed); 0: as many as the program says", 0, 256},
+      {"distribution",
+       OptionType::text,
+       "dynamic",
+       "dynamic: a copy gets threads as it has free buffers; static: the copies take turns",
+       INT64_MIN,
+       INT64_MAX,
+       {"dynamic", "static"}},
+      {"buffer", OptionType::integer, "64", "tokens of a buffer in front of each copy; 0: none", 0,
+       1'000'000},
+      {"target-utilisation", OptionType::number, "0",
+       "share of the machine to use, from 0 to 1, in place of factor; 0: off"},
+  };
+  info.run = run;
+  registry.add_pass(std::move(info));
+}
+
+}  // namespace
+}  // namespace revet
+
+REVET_PLUGIN("unroll-replicate", "Copies of replicate regions", revet::register_)
