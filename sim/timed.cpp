@@ -158,7 +158,6 @@ void TimedInstance::finish_dram() {
       p.ready = std::max(p.ready, port.free);
     }
     wake(node, now);
-    if (p.ready > now) wake(node, p.ready);
   }
 }
 
@@ -465,10 +464,9 @@ Mapping unmapped(const Graph& graph, const Machine& machine) {
     for (const StreamId s : node.in) {
       const Stream& stream = graph.stream(s);
       const NodeId writer = stream.writer.node;
-      const unsigned latency =
-          writer < n && !m.units_of[writer].empty()
-              ? unit_latency(machine, m.units[m.units_of[writer][0]].kind)
-              : machine.compute.latency;
+      const unsigned latency = writer < n && !m.units_of[writer].empty()
+                                   ? unit_latency(machine, m.units[m.units_of[writer][0]].kind)
+                                   : machine.compute.latency;
       m.inputs.push_back(link_timing(machine, latency, 1, link_kind(stream)));
       if (node.kind == NodeKind::buffer) {
         m.inputs.back().capacity += node.number;

@@ -311,15 +311,18 @@ Attempt step_dram(TimedInstance& g, TimedNode& n) {
   if (!q.requests.empty() && q.requests.front().open == 0) {
     Attempt out;
     if (q.requests.front().ready > g.now) {
-      if (why.kind == Attempt::no_input) why.again = q.requests.front().ready;
+      why.again = std::min(why.again, q.requests.front().ready);
     } else if (g.room(n, out)) {
       const Pending& p = q.requests.front();
       give(g, n, p.what, p.results, 0);
       q.requests.pop();
       ++q.first;
       did = true;
-    } else if (why.kind == Attempt::no_input) {
-      why = out;
+    } else {
+      // What it can do first counts, whatever it names as the reason.
+      const Cycle again = std::min(why.again, out.again);
+      if (why.kind == Attempt::no_input) why = out;
+      why.again = again;
     }
   }
   if (q.commands.empty() && q.requests.size() < limit) {

@@ -92,15 +92,20 @@ class Maker {
   Thread main_threads() {
     const unsigned depth = 1 + below(3);
     const std::size_t lanes = 1 + below(4);
-    const std::uint32_t most = chance(30) ? 60 : 7;
     const auto value = [&](Random& r) {
       Values v;
       for (std::size_t i = 0; i < lanes; ++i) v.push_back(r.below(1 << (3 + r.below(8))));
       return v;
     };
     Tensor tensor = random_tensor(r_, depth, value);
-    if (depth == 1)
-      for (std::uint32_t n = below(most); n != 0; --n) tensor.items.push_back(leaf(value(r_)));
+    // Lists that fill vectors, and main's own, which is rarely empty.
+    const auto lengthen = [&](Tensor& list) {
+      for (std::uint32_t n = below(chance(30) ? 80 : 7); n != 0; --n)
+        list.items.push_back(leaf(value(r_)));
+    };
+    if (depth == 1) lengthen(tensor);
+    if (depth == 2)
+      for (Tensor& list : tensor.items) lengthen(list);
     Thread t;
     for (std::size_t i = 0; i < lanes; ++i) {
       const std::vector<Token> tokens = expand(tensor, depth, i);
@@ -347,7 +352,7 @@ class Maker {
     const bool held = t.holds_pointer;
     if (chance(50)) {
       const StreamId base = masked(any_value(t), input_size - 1);
-      const StreamId valid = make(masked(any_value(t), 63), "valid",
+      const StreamId valid = make(masked(any_value(t), chance(40) ? 1 : 63), "valid",
                                   [](Program& p) { return p.cast(Kind::i32, p.input(0)); });
       Bundle position{base};
       if (chance(30)) position.push_back(constant(g_, base, 0));

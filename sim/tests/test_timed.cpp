@@ -153,6 +153,33 @@ TEST_CASE("Timed: a loop of latency L passes min(1, k / 16 L) vectors of k threa
   }
 }
 
+TEST_CASE("Timed: a header takes nothing from the forward side behind a full vector", "[timed]") {
+  // 16 threads in a loop of one unit and one cycle; what follows them is a barrier by itself.
+  for (const std::uint32_t trips : {0u, 1u, 9u}) {
+    Graph g;
+    std::vector<Token> list(16, data_token(trips));
+    list.push_back(data_token(99));
+    list.push_back(barrier(1));
+    const StreamId x = g.source(u32, 1, list, "x");
+    const StreamId is_thread = g.context(test_of(1, 0, Scalar::ne, 99), {x}, "is_thread")[0];
+    const NodeId first = static_cast<NodeId>(g.nodes().size()) + 1;
+    const Bundle out = while_loop(g, g.filter(is_thread, true, {x}, "threads"), not_zero(1),
+                                  compute(with_constant(Scalar::sub, 1), "less"));
+    g.sink(out[0], "end");
+    const Machine m = test_machine();
+    Mapping mapping = unmapped(g, m);
+    for (NodeId n = first; g.node(n).kind != NodeKind::sink; ++n) {
+      mapping.units_of[n] = mapping.units_of[first];
+      for (std::size_t i = 0; i < g.node(n).in.size(); ++i)
+        if (n != first) mapping.inputs[input_of(g, n, i)] = {0, 1, 2, false, false, 0};
+    }
+    mapping.inputs[input_of(g, first, 1)].latency = 1;
+    const TimedResult r = run_timed_graph(g, m, mapping);
+    // The threads pass the header trips + 1 times; then Ω1, which becomes Ω2 in the next cycle.
+    CHECK(r.last_result == 3 * hop + trips + 2 + hop);
+  }
+}
+
 TEST_CASE("Timed: nodes of one unit are stages of its pipeline", "[timed]") {
   const Machine m = test_machine();
   const Graph g = pipeline(4, 16 * 20);

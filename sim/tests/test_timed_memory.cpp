@@ -105,6 +105,24 @@ TEST_CASE("Timed: banks of units side by side do not meet", "[timed]") {
   CHECK(run_timed_graph(g, m, mapping).last_result == 2 * hop + 7 + memory_hop);
 }
 
+TEST_CASE("Timed: answers on a scalar link follow each other, however long each took", "[timed]") {
+  // The first vector's lanes are in one bank, the second's in all.
+  Graph g;
+  const std::uint32_t sram = g.sram("s", u32, 256, 1);
+  std::vector<Token> list;
+  for (std::uint32_t i = 0; i < 32; ++i) list.push_back(data_token(i < 16 ? 16 * i : i));
+  list.push_back(barrier(1));
+  const StreamId index = g.source(u32, 1, list, "index");
+  const auto [x, done] = g.sram_load(sram, constant(g, index, 0), index, {}, "load");
+  g.unused(done);
+  g.sink(x, "end");
+  const Machine m = test_machine();
+  Mapping mapping = unmapped(g, m);
+  mapping.inputs.back().scalar = true;
+  mapping.inputs.back().capacity = 32;
+  CHECK(run_timed_graph(g, m, mapping).last_result == 2 * hop + 15 + memory_hop + 31);
+}
+
 TEST_CASE("Timed: a memory port goes round among those that want it", "[timed]") {
   constexpr std::uint32_t vectors = 60;
   for (const unsigned loads : {1u, 2u, 3u, 5u}) {
