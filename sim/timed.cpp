@@ -77,6 +77,8 @@ void TimedInstance::make_nodes() {
   allocators_.resize(graph.pools().size());
   ports_.resize(mapping.units.size());
   units_.resize(mapping.units.size());
+  input_waits_.resize(channels_.size());
+  output_waits_.resize(channels_.size());
   for (std::uint32_t i = 0; i < mapping.order.size(); ++i) {
     const NodeId id = mapping.order[i];
     const Node& node = graph.node(id);
@@ -215,7 +217,15 @@ void TimedInstance::settle(TimedNode& n, UnitCycles::State state) {
   n.state = state;
 }
 
+/// What a node waits for does not change before it looks again.
+void TimedInstance::note_wait(const TimedNode& n) {
+  if (n.last.kind == Attempt::no_input) input_waits_[n.first_in + n.last.port] += now - n.since;
+  if (n.last.kind == Attempt::no_output) output_waits_[n.last.channel] += now - n.since;
+}
+
 void TimedInstance::close_accounts() {
+  for (const TimedNode& n : nodes_)
+    if (n.since < now) note_wait(n);
   for (std::uint32_t i = 0; i < units_.size(); ++i) {
     UnitState& u = units_[i];
     u.spent.cycles[u.state] += now - u.since;
@@ -237,7 +247,7 @@ bool TimedInstance::throttled(const TimedNode& n) const {
 void TimedInstance::fire(std::uint32_t i) {
   TimedNode& n = nodes_[i];
   if (n.working_until > now) {
-    n.last = {Attempt::working, 0, n.working_until};
+    n.last = {Attempt::working, 0, 0, n.working_until};
     return wake(i, n.working_until);
   }
   if (throttled(n)) {
@@ -246,7 +256,9 @@ void TimedInstance::fire(std::uint32_t i) {
     if (n.state == UnitCycles::busy) settle(n, idle ? UnitCycles::idle : UnitCycles::blocked);
     return wake(i, now + 1);
   }
+  note_wait(n);
   n.last = attempt(*this, n);
+  n.since = now;
   if (n.last.kind == Attempt::fired) {
     ++firings_;
     settle(n, UnitCycles::busy);
@@ -332,16 +344,6 @@ bool TimedInstance::finished() const {
   });
 }
 
-/// Of both sides of a merge, and of the list that a broadcast follows.
-std::uint64_t TimedInstance::lanes_taken(const TimedNode& n) const {
-  if (n.inputs == 0) return 0;
-  const bool merges = n.kind == NodeKind::merge || n.kind == NodeKind::fb_merge;
-  const std::size_t first = n.kind == NodeKind::broadcast ? n.outputs : 0;
-  std::uint64_t lanes = input(n, first).counts().lanes_received;
-  if (merges) lanes += input(n, n.outputs).counts().lanes_received;
-  return lanes;
-}
-
 TimedResult TimedInstance::result(TimedOutcome outcome) {
   TimedResult r;
   r.outcome = outcome;
@@ -362,13 +364,13 @@ TimedResult TimedInstance::result(TimedOutcome outcome) {
                                       mapping.units[u].name, sum, now));
     r.conflict_cycles.push_back(ports_[u].conflict_cycles);
   }
+  r.input_waits = input_waits_;
+  r.output_waits = output_waits_;
   for (const Channel& c : channels_) {
     r.links.push_back(c.counts());
     if (outcome == TimedOutcome::finished && c.tokens() != 0)
       throw InternalError("a link has sent more than was received in a run that finished");
   }
-  for (NodeId id = 0; id < graph.nodes().size(); ++id)
-    r.node_lanes.push_back(lanes_taken(nodes_[node_of_[id]]));
   const DramSystemCounts d = dram.counts();
   r.dram.bytes_read = d.bytes_read;
   r.dram.bytes_written = d.bytes_written;
@@ -416,8 +418,12 @@ Mapping::Input link_timing(const Machine& machine, unsigned latency, unsigned ho
   const unsigned depth = kind == LinkKind::scalar    ? machine.buffers.scalar_depth
                          : kind == LinkKind::control ? machine.buffers.control_depth
                                                      : machine.buffers.vector_depth;
-  // The registers of the pipeline, of the route, and the reader's buffer.
-  in.capacity = latency + hops * machine.network.skid + depth;
+  // The registers of the pipeline, of the route, and the reader's buffer; void tokens wait in a
+  // counter.
+  in.capacity = latency + hops * machine.network.skid;
+  in.counts_lanes = kind == LinkKind::control;
+  if (in.counts_lanes) in.capacity *= lanes_per_vector;
+  in.capacity += depth;
   return in;
 }
 

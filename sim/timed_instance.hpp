@@ -48,10 +48,12 @@ struct Attempt {
     no_input,   ///< `port` has nothing that can be taken
     no_output,  ///< a reader of `port` has no room
     no_memory,  ///< a port of the memory, a pointer or a burst is not to be had
+    no_answer,  ///< bursts are under way, and no more requests fit
     working,    ///< busy with a firing that takes several cycles
     ended,      ///< a source has sent everything
   } kind = fired;
   std::uint32_t port = 0;
+  std::uint32_t channel = 0;     ///< no_output: the one without room
   Cycle again = Channel::never;  ///< when to look again; never: when something happens
 };
 
@@ -88,7 +90,8 @@ struct TimedNode {
   std::uint32_t scratch = 0;  ///< context: first register; source, AG: of its tokens, queue
   std::uint64_t progress = 0;
   Cycle working_until = 0;
-  Attempt last;  ///< why it did not act
+  Attempt last;     ///< why it did not act
+  Cycle since = 0;  ///< when that was
   UnitCycles::State state = UnitCycles::idle;
 };
 
@@ -142,7 +145,7 @@ class TimedInstance {
     for (std::size_t o = 0; o < n.outputs; ++o) {
       for (const std::uint32_t c : targets(n, o)) {
         if (channels_[c].room(now)) continue;
-        attempt = {Attempt::no_output, static_cast<std::uint32_t>(o), channels_[c].room_at(now)};
+        attempt = {Attempt::no_output, static_cast<std::uint32_t>(o), c, channels_[c].room_at(now)};
         if (attempt.again == Channel::never) channels_[c].writer_waits = true;
         return false;
       }
@@ -204,8 +207,8 @@ class TimedInstance {
   void fire(std::uint32_t node);
   void settle(TimedNode& n, UnitCycles::State state);
   void watch_inputs(TimedNode& n);
-  std::uint64_t lanes_taken(const TimedNode& n) const;
   void close_accounts();
+  void note_wait(const TimedNode& n);
   void finish_dram();
   bool throttled(const TimedNode& n) const;
   bool finished() const;
@@ -240,6 +243,7 @@ class TimedInstance {
   Cycle last_result_ = 0;
   Cycle active_until_ = 0;  ///< from this cycle on no node has acted, or is at work
   std::uint64_t firings_ = 0;
+  std::vector<Cycle> input_waits_, output_waits_;  ///< see TimedResult
   std::uint64_t bursts_issued_ = 0, bursts_completed_ = 0;
 };
 

@@ -102,8 +102,12 @@ unsigned bank_cycles(const TimedInstance& g, const TimedNode& n, const Access& a
   for (unsigned k = 0; k < a.view.lanes; ++k) {
     if (!a.is_on(k)) continue;
     const std::uint64_t element = std::uint64_t{a.operands[0][k]} * sram.size + a.operands[1][k];
-    std::uint64_t word = element * bytes / 4;
-    std::uint64_t bank = word % m.memory.banks;
+    const std::uint64_t word = element * bytes / 4;
+    std::uint64_t row = word;
+    if (m.memory.bank_hash)
+      for (std::uint64_t high = word / m.memory.banks; high != 0; high /= m.memory.banks)
+        row ^= high;
+    std::uint64_t bank = row % m.memory.banks;
     // Units side by side answer together.
     if (several) bank |= std::uint64_t{unit_of(g, n.node->sram, a.operands[0][k])} << 32;
     bool known = false;
@@ -140,7 +144,7 @@ Attempt step_sram(TimedInstance& g, TimedNode& n) {
   if ((reads && !may_claim(ports.read, me, g.now)) ||
       (writes && !may_claim(ports.write, me, g.now))) {
     // Who needs both queues for both at once, so no two wait for each other.
-    out = {Attempt::no_memory, 0, g.now + 1};
+    out = {Attempt::no_memory, 0, 0, g.now + 1};
     if (reads) wait_for_port(ports.read, me, out);
     if (writes) wait_for_port(ports.write, me, out);
     return out;
@@ -186,7 +190,7 @@ Attempt step_alloc(TimedInstance& g, TimedNode& n) {
     pointers[view.lanes] = pool.take();
   }
   if (view.lanes < a.view.lanes) view.level = 0;
-  if (view.empty()) return {Attempt::no_memory, 0, Channel::never};
+  if (view.empty()) return {Attempt::no_memory, 0, 0, Channel::never};
   take_inputs(g, n, view);
   give(g, n, view, pointers, 0);
   return {};
@@ -297,7 +301,7 @@ Attempt step_dram(TimedInstance& g, TimedNode& n) {
   DramQueue& q = g.queue(n);
   const unsigned limit = g.machine.address.outstanding;
   bool did = false;
-  Attempt why{Attempt::no_input, 0, Channel::never};
+  Attempt why{Attempt::no_answer, 0, 0, Channel::never};
   if (!q.commands.empty()) {
     const Burst& b = q.commands.front();
     if (q.outstanding < limit && g.issue(n, b)) {
@@ -305,7 +309,7 @@ Attempt step_dram(TimedInstance& g, TimedNode& n) {
       q.commands.pop();
       did = true;
     } else {
-      why = {Attempt::no_memory, 0, q.outstanding < limit ? g.now + 1 : Channel::never};
+      why = {Attempt::no_memory, 0, 0, q.outstanding < limit ? g.now + 1 : Channel::never};
     }
   }
   if (!q.requests.empty() && q.requests.front().open == 0) {
@@ -321,7 +325,7 @@ Attempt step_dram(TimedInstance& g, TimedNode& n) {
     } else {
       // What it can do first counts, whatever it names as the reason.
       const Cycle again = std::min(why.again, out.again);
-      if (why.kind == Attempt::no_input) why = out;
+      if (why.kind == Attempt::no_answer) why = out;
       why.again = again;
     }
   }
@@ -334,8 +338,9 @@ Attempt step_dram(TimedInstance& g, TimedNode& n) {
       take_inputs(g, n, a.view);
       did = true;
     } else {
-      why.again = std::min(why.again, z.again);
-      if (why.kind == Attempt::no_input) why.port = z.port;
+      const Cycle again = std::min(why.again, z.again);
+      if (why.kind == Attempt::no_answer) why = z;
+      why.again = again;
     }
   }
   return did ? Attempt{} : why;

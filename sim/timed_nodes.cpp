@@ -21,7 +21,7 @@ Attempt wait_for(TimedInstance& g, const TimedNode& n, std::size_t i) {
   Channel& c = g.input(n, i);
   const Cycle at = c.next_arrival(g.now);
   if (at == Channel::never) c.reader_waits = true;
-  return {Attempt::no_input, static_cast<std::uint32_t>(i), at};
+  return {Attempt::no_input, static_cast<std::uint32_t>(i), 0, at};
 }
 
 Attempt zip(TimedInstance& g, const TimedNode& n, std::size_t first, std::size_t count,

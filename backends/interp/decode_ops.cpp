@@ -136,7 +136,8 @@ void Decoder::decode_element(const Op& op, Code load, Code store, Code atomic) {
   made.a = memory->type().kind == Kind::dram ? array(memory) : use(memory);
   made.b = use(op.operand(1));
   if (op.operand(1)->type().is_signed()) made.flags |= Instr::signed_index;
-  const bool writes = op.num_results() == 0 || op.has_attr("op");
+  const bool takes_pointer = op.is(ops::mem_pointer_load);
+  const bool writes = (op.num_results() == 0 && !takes_pointer) || op.has_attr("op");
   if (writes && memory->type().kind == Kind::dram) program_.written[made.a] = true;
   if (op.has_attr("op")) {
     made.code = atomic;
@@ -145,6 +146,8 @@ void Decoder::decode_element(const Op& op, Code load, Code store, Code atomic) {
     made.c = use(op.operand(2));
     if (kind == Atomic::cas) made.d = use(op.operand(3));
     if (op.flag("join")) made.flags |= Instr::join;
+  } else if (takes_pointer) {
+    made.dst = use(op.operand(2));
   } else if (op.num_results() == 0) {
     made.code = store;
     made.c = use(op.operand(2));
@@ -158,7 +161,8 @@ void Decoder::decode_memory(const Op& op) {
   using namespace ops;
   if (op.is(mem_dram_load) || op.is(mem_dram_store) || op.is(mem_dram_atomic))
     return decode_element(op, Code::dram_load, Code::dram_store, Code::dram_atomic);
-  if (op.is(mem_sram_load) || op.is(mem_sram_store) || op.is(mem_sram_atomic))
+  if (op.is(mem_sram_load) || op.is(mem_sram_store) || op.is(mem_sram_atomic) ||
+      op.is(mem_pointer_store) || op.is(mem_pointer_load))
     return decode_element(op, Code::sram_load, Code::sram_store, Code::sram_atomic);
   if (op.is(mem_view_load) || op.is(mem_view_store))
     return decode_element(op, Code::view_load, Code::view_store, Code::view_load);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "mapping/buffers.hpp"
 #include "mapping/netlist.hpp"
 #include "revet/ops.hpp"
 #include "revet/sim/loops.hpp"
@@ -75,6 +76,11 @@ class Mapper {
     if (inside) {
       // Stages of one pipeline.
       m_.inputs.push_back({.latency = 0, .credit = 1, .capacity = 2, .hops = 0});
+    } else if (const std::uint32_t back = back_of(reader, i); back != mapping::no_unit) {
+      // Through the memory unit that is the buffer: its latency and two ways.
+      const unsigned ways = hops_.of(v, from, back) + hops_.between(back, reader_unit(reader, i));
+      m_.inputs.push_back(sim::link_timing(
+          machine_, machine_.compute.latency + machine_.memory.latency, ways, kind));
     } else {
       unsigned latency = machine_.compute.latency;
       if (from != mapping::no_unit) latency = sim::unit_latency(machine_, m_.units[from].kind);
@@ -87,6 +93,16 @@ class Mapper {
       m_.inputs.back().capacity += node.number;
       m_.inputs.back().counts_lanes = true;
     }
+  }
+
+  static std::uint32_t back_of(const Op& reader, std::size_t input) {
+    const unsigned half = reader.num_operands() / 2;
+    if (!reader.is(ops::flow_fb_merge) || input < half) return mapping::no_unit;
+    return mapping::back_unit(reader, static_cast<unsigned>(input) - half);
+  }
+  static std::uint32_t reader_unit(const Op& header, std::size_t input) {
+    return mapping::unit_of({const_cast<Op*>(&header),
+                             static_cast<unsigned>(input) - header.num_operands() / 2});
   }
 
   const Loaded& loaded_;

@@ -102,6 +102,35 @@ json stalls(const sim::Mapping& mapping, const sim::TimedResult& r) {
   return out;
 }
 
+/// The links that were waited for longest, by their readers and by their writers.
+json waits(const Loaded& loaded, const sim::TimedResult& r) {
+  struct Row {
+    sim::Cycle cycles;
+    std::string text;
+    bool room;
+  };
+  std::vector<Row> rows;
+  std::size_t at = 0;
+  for (const sim::Node& node : loaded.graph.nodes())
+    for (const sim::StreamId s : node.in) {
+      const sim::Stream& stream = loaded.graph.stream(s);
+      const std::string name =
+          fmt::format("'{}' from {} to {}", stream.name,
+                      sim::describe(loaded.graph.node(stream.writer.node)), sim::describe(node));
+      if (r.input_waits[at] != 0) rows.push_back({r.input_waits[at], name, false});
+      if (r.output_waits[at] != 0) rows.push_back({r.output_waits[at], name, true});
+      ++at;
+    }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& a, const Row& b) { return a.cycles > b.cycles; });
+  constexpr std::size_t most = 400;
+  if (rows.size() > most) rows.resize(most);
+  json out = json::array();
+  for (const Row& row : rows)
+    out.push_back({{"link", row.text}, {"for", row.room ? "room" : "a token"}, {"cycles", row.cycles}});
+  return out;
+}
+
 json units(const sim::Mapping& mapping, const sim::TimedResult& r) {
   json out = json::array();
   for (std::size_t i = 0; i < mapping.units.size(); ++i) {
@@ -159,6 +188,7 @@ std::map<std::string, std::string> report(const Loaded& loaded, const sim::Mappi
   put("lanes", lanes(loaded, machine));
   put("links", links(mapping, loaded, result));
   put("stalls", stalls(mapping, result));
+  put("waits", waits(loaded, result));
   put("units", units(mapping, result));
   put("machine", {{"name", machine.name}, {"hash", machine.hash}, {"keys", machine.text}});
   put("model",

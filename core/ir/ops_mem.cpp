@@ -265,6 +265,29 @@ const OpInfo mem_sram_atomic =
 
 namespace {
 
+/// Between a buffer (operand 0) and the pointer of an sram (operand 2), whose data it leaves alone.
+OpInfo pointer_op(const char* name, const char* summary, Effect::Kind kind) {
+  return mem_op(
+      name, summary, exactly(3), exactly(0), element(kind),
+      [](const Op& op, VerifyReport& report) {
+        const Type buffer = op.operand(0)->type();
+        expect(buffer.kind == Kind::sram && buffer.element == Kind::ptr, op, report,
+               "operand 0 must be an sram of pointers");
+        expect(is_index(op.operand(1)->type()), op, report, "the index must be i32 or u32");
+        expect(op.operand(2)->type().kind == Kind::sram, op, report, "operand 2 must be an sram");
+      },
+      {}, "buffer, index, kept");
+}
+
+}  // namespace
+
+const OpInfo mem_pointer_store =
+    pointer_op("mem.pointer_store", "Puts the pointer of an sram in a buffer", Effect::write);
+const OpInfo mem_pointer_load = pointer_op(
+    "mem.pointer_load", "Takes the pointer of an sram from a buffer from here on", Effect::read);
+
+namespace {
+
 OpInfo view_op(const char* name, const char* summary, bool reads) {
   return mem_op(name, summary, between(2, 3), exactly(1),
                 reads ? whole({Effect::allocate, Effect::read}) : whole({Effect::allocate}),

@@ -8,12 +8,19 @@
 namespace revet {
 namespace {
 
+/// Ops that it may take to compute a value anew where it is used: each is one in every such block.
+constexpr unsigned most_recomputed = 4;
+
 /// Deepest streams: barriers have 4 bits (Section III-A).
 constexpr unsigned max_depth = 15;
 
 bool is_constant(const Op& op) { return op.is(ops::arith_constant) || op.is(ops::mem_dram_size); }
 
 }  // namespace
+
+Value* loaded_pointer(const Op& op) {
+  return op.is(ops::mem_pointer_load) ? ops::pointer_owner(op.operand(2)) : nullptr;
+}
 
 std::vector<Block*> successors(const Op& terminator) {
   std::vector<Block*> out;
@@ -50,11 +57,13 @@ std::vector<Value*> in_order(const std::set<const Value*>& values,
 Blocks::Blocks(Op& func) : memories_(func) {
   Region& region = func.region();
   copy_constants(region);
-  const Numbers numbers = numbered(region);
   find_threads(region);
   find_depths(region);
-  find_outer(region, numbers);
-  find_live(region, numbers);
+  do {
+    const Numbers numbers = numbered(region);
+    find_outer(region, numbers);
+    find_live(region, numbers);
+  } while (recompute(region));
   find_classes(region);
 }
 
@@ -144,6 +153,7 @@ const Op& Blocks::foreach_below(const Value& v, const Block& block) const {
 
 void Blocks::find_outer(Region& region, const Numbers& numbers) {
   std::map<const Op*, std::set<const Value*>> needed;
+  for (auto& [enter, values] : broadcast_) values.clear();
   for (const auto& block : region.blocks()) {
     std::set<const Value*> outer;
     for (Op& op : *block)
@@ -174,8 +184,12 @@ void Blocks::find_live(Region& region, const Numbers& numbers) {
         for (const Value* v : live[to]) add(v);
       if (block.last()->is(ops::cfg_foreach_enter))
         for (const Value* v : broadcast_.at(block.last())) add(v);
-      for (Op& op : block)
-        for (Value* v : op.operands()) add(ops::pointer_owner(v));
+      for (Op* op = block.last(); op; op = op->prev()) {
+        Value* const taken = loaded_pointer(*op);
+        if (taken) now.erase(taken);
+        for (Value* v : op->operands())
+          if (v = ops::pointer_owner(v); v != taken) add(v);
+      }
       if (now != live[&block]) {
         live[&block] = std::move(now);
         changed = true;
@@ -183,6 +197,62 @@ void Blocks::find_live(Region& region, const Numbers& numbers) {
     }
   }
   for (const auto& [block, values] : live) info_[block].live = in_order(values, numbers);
+}
+
+bool Blocks::is_of_enclosing(const Value& v, const Op* thread, unsigned& ops) const {
+  if (!v.type().is_scalar()) return false;
+  if (info_.at(v.block()).enter != thread) return true;
+  const Op* const def = v.def();
+  if (!def || def->num_results() != 1 || def->num_regions() != 0 || !is_pure(*def)) return false;
+  if (is_constant(*def)) return true;
+  if (ops-- == 0) return false;
+  const auto operands = def->operands();
+  return std::all_of(operands.begin(), operands.end(),
+                     [&](const Value* o) { return is_of_enclosing(*o, thread, ops); });
+}
+
+Value* Blocks::computed_in(Block& block, Op& before, Value& v, const Op* thread,
+                           std::map<const Value*, Value*>& known) const {
+  if (info_.at(v.block()).enter != thread) return &v;
+  Value*& made = known[&v];
+  if (!made) {
+    Cloning cloning;
+    for (Value* o : v.def()->operands())
+      cloning.values[o] = computed_in(block, before, *o, thread, known);
+    made = block.insert(clone_op(*v.def(), cloning), &before)->result();
+  }
+  return made;
+}
+
+bool Blocks::recompute(Region& region) {
+  std::vector<Value*> found;
+  for (const auto& block : region.blocks())
+    if (const BlockInfo& info = info_.at(block.get()); info.is_header)
+      for (Value* v : info.live) {
+        unsigned ops = most_recomputed;
+        if (is_of_enclosing(*v, info.enter, ops)) found.push_back(v);
+      }
+  for (Value* v : found) {
+    std::map<Block*, std::map<const Value*, Value*>> known;
+    const std::vector<Use> uses(v->uses().begin(), v->uses().end());
+    for (const Use& use : uses) {
+      Block& there = *use.op->block();
+      if (&there == v->block()) continue;
+      Value* const here =
+          computed_in(there, *there.first(), *v, info_.at(v->block()).enter, known[&there]);
+      use.op->set_operand(use.index, here);
+    }
+  }
+  if (found.empty()) return false;
+  for (const auto& block : region.blocks())
+    for (Op *op = block->last(), *prev; op; op = prev) {
+      prev = op->prev();
+      if (op->info().terminator || op->num_results() == 0 || !is_pure(*op)) continue;
+      const auto& results = op->results();
+      if (std::all_of(results.begin(), results.end(), [](const auto& r) { return r->unused(); }))
+        op->erase();
+    }
+  return true;
 }
 
 std::vector<const Block*> Blocks::after(const Block& block) const {
@@ -193,7 +263,7 @@ std::vector<const Block*> Blocks::after(const Block& block) const {
   return out;
 }
 
-/// A class is carried from its first possible access to its last. A buffer's accesses are those of
+/// A class counts from its first possible access to its last. A buffer's accesses are those of
 /// one lifetime: its allocation follows nothing, and nothing follows its release.
 void Blocks::find_classes(Region& region) {
   std::map<const Block*, Classes> before, later;

@@ -18,7 +18,8 @@ struct BlockInfo {
   /// their pointer.
   std::vector<Value*> live;
   std::vector<Value*> outer;  ///< values of enclosing threads that the block itself needs
-  /// Classes of memory whose last void the thread brings: touched before, and touched from here on.
+  /// Classes of memory whose accesses wait for the thread's void: touched before, and touched from
+  /// here on.
   std::vector<unsigned> classes;
   unsigned edges = 0;      ///< forward edges that must have arrived before it is written
   bool is_header = false;  ///< of a loop with a back edge
@@ -27,7 +28,8 @@ struct BlockInfo {
 class Blocks {
  public:
   /// Copies constants to the blocks that use them (they are attributes of contexts, not streams),
-  /// then looks. `func` is main at the cfg level.
+  /// and so what goes round a loop but depends on enclosing threads alone; then looks. `func` is
+  /// main at the cfg level.
   explicit Blocks(Op& func);
 
   const BlockInfo& of(const Block& block) const { return info_.at(&block); }
@@ -49,6 +51,14 @@ class Blocks {
   void find_depths(Region& region);
   void find_outer(Region& region, const Numbers& numbers);
   void find_live(Region& region, const Numbers& numbers);
+  /// True if a value of the thread depends on values of enclosing threads alone, by no more than
+  /// `ops` cheap ops.
+  bool is_of_enclosing(const Value& v, const Op* thread, unsigned& ops) const;
+  /// A value of the thread that does, as it is computed in a block.
+  Value* computed_in(Block& block, Op& before, Value& v, const Op* thread,
+                     std::map<const Value*, Value*>& known) const;
+  /// True if some value goes round no loop any more.
+  bool recompute(Region& region);
   void find_classes(Region& region);
   /// Blocks that control or children may come to behind `block`.
   std::vector<const Block*> after(const Block& block) const;
@@ -62,5 +72,9 @@ class Blocks {
 /// The blocks that a terminator leads to with data of the thread or of a child: of a foreach, its
 /// body and what is behind it.
 std::vector<Block*> successors(const Op& terminator);
+
+/// The sram whose pointer a mem.pointer_load brings, which is defined anew there; null for other
+/// ops.
+Value* loaded_pointer(const Op& op);
 
 }  // namespace revet

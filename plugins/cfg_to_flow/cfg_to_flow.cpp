@@ -10,14 +10,14 @@
 ///
 /// Algorithm: blocks are written behind those that lead to them. What a block needs arrives as a
 /// bundle of streams: its arguments, the values of other blocks of the thread that are live in it,
-/// one void per class of memory between its first and last access, and one of the thread. Values of
-/// enclosing threads are broadcast to the blocks that use them. Two edges meet in a merge, at a
-/// loop header in a forward-backward merge whose back side is connected when the back edge is
-/// reached. In a block, element-wise ops between memory operations form contexts, a memory
-/// operation is a node of its own, ordered behind the class's last void. A branch filters, leaving
-/// a loop strips, a foreach counts and broadcasts to its children and reduces what they yield, a
-/// fork counts, broadcasts and flattens, an exit is a filter that passes nothing. Linear but for
-/// the liveness analysis.
+/// and a void that waits for what the thread did before. Values of enclosing threads are broadcast
+/// to the blocks that use them; what depends on those alone is computed anew in each block rather
+/// than carried round a loop. Two edges meet in a merge, at a loop header in a forward-backward
+/// merge whose back side is connected when the back edge is reached. In a block, element-wise ops
+/// between memory operations form contexts, a memory operation is a node of its own, ordered behind
+/// the last void of its class of memory. A branch filters, leaving a loop strips, a foreach counts
+/// and broadcasts to its children and reduces what they yield, a fork counts, broadcasts and
+/// flattens, an exit is a filter that passes nothing. Linear but for the liveness analysis.
 ///
 /// Why here: between `structure-to-cfg` and the passes that fit the graph to a machine.
 ///
@@ -36,6 +36,18 @@ Type element_of(const Value* v) {
   const Type t = v->type();
   return t.kind == Kind::sram ? Type{Kind::ptr} : t;
 }
+
+/// True for nodes that give an element when one has arrived from each operand, whatever later
+/// passes find out about them: a context may turn out not to need what it is given.
+bool waits_for_operands(const Op& op) {
+  return op.is(ops::flow_void_join) || op.is(ops::flow_alloc) || op.is(ops::flow_free) ||
+         op.name().starts_with("flow.dram_") || op.name().starts_with("flow.sram_") ||
+         op.name().starts_with("flow.bulk_");
+}
+
+/// Of how many streams it is asked what they wait for: a bound for long blocks, where a void more
+/// does not matter.
+constexpr std::size_t most_looked_at = 1024;
 
 }  // namespace
 
@@ -82,39 +94,35 @@ void Mapping::arrive_back(Block& header, const Bundle& bundle) {
   for (Value* v : bundle) merge->add_operand(v);
 }
 
-Bundle Mapping::bundle_for(const State& s, const Block& to, std::span<Value* const> args) {
+Bundle Mapping::bundle_for(const State& s, const Block& to, std::span<Value* const> args) const {
   Bundle out;
   for (const Value* v : args) out.push_back(s.streams.at(v));
   for (const Value* v : blocks_.of(to).live) out.push_back(s.streams.at(v));
-  add_voids(s, to, out);
+  out.push_back(s.thread);
   return out;
 }
 
-void Mapping::add_voids(const State& s, const Block& to, Bundle& out) {
-  Bundle done = {s.thread};
-  for (const auto& [c, last] : s.voids)
-    if (!carries(to, c)) done.push_back(last);
-  for (const unsigned c : blocks_.of(to).classes) out.push_back(void_of(s, c));
-  out.push_back(joined(s, done));
-}
-
-bool Mapping::carries(const Block& block, unsigned c) const {
-  const auto& classes = blocks_.of(block).classes;
-  return std::find(classes.begin(), classes.end(), c) != classes.end();
-}
-
-Value* Mapping::void_of(const State& s, unsigned c) {
-  const auto found = s.voids.find(c);
-  return found == s.voids.end() ? s.thread : found->second;
+Bundle Mapping::last_of(const Bundle& voids) {
+  std::set<const Value*> waited_for;
+  std::vector<const Value*> todo(voids.begin(), voids.end());
+  while (!todo.empty() && waited_for.size() < most_looked_at) {
+    const Op* const def = todo.back()->def();
+    todo.pop_back();
+    if (!def || !waits_for_operands(*def)) continue;
+    for (const Value* v : def->operands())
+      if (v->type().kind == Kind::stream && waited_for.insert(v).second) todo.push_back(v);
+  }
+  Bundle out;
+  for (Value* v : voids)
+    if (waited_for.count(v) == 0 && std::find(out.begin(), out.end(), v) == out.end())
+      out.push_back(v);
+  return out;
 }
 
 Value* Mapping::joined(const State& s, const Bundle& voids) {
-  Bundle different;
-  for (Value* v : voids)
-    if (std::find(different.begin(), different.end(), v) == different.end()) different.push_back(v);
-  if (different.size() == 1) return different[0];
-  return node(ops::flow_void_join, std::span<Value* const>(different),
-              {stream_of(type_void, s.depth)})
+  const Bundle last = last_of(voids);
+  if (last.size() == 1) return last[0];
+  return node(ops::flow_void_join, std::span<Value* const>(last), {stream_of(type_void, s.depth)})
       ->result();
 }
 
@@ -145,8 +153,8 @@ void Mapping::write(Block& block) {
   std::size_t k = 0;
   for (const auto& arg : block.args()) define(s, arg.get(), bundle[k++]);
   for (const Value* v : info.live) define(s, v, bundle[k++]);
-  for (const unsigned c : info.classes) s.voids[c] = bundle[k++];
   s.thread = bundle[k];
+  for (const unsigned c : info.classes) s.voids[c] = s.thread;
   receive(s, block, bundle[0]);
 
   std::vector<Op*> pending;
@@ -244,6 +252,9 @@ void Mapping::end(State& s, const Op& t) {
   using namespace ops;
   link_ = t.attr("link");
   if (t.is(cfg_loop_br) && link_) arriving_[t.successor(0)].link = link_;
+  // What takes a bundle takes all of it at once: one void says as much as one per class. Children
+  // need not wait for what they do not touch.
+  if (!t.is(cfg_foreach_enter)) merge_voids(s);
   if (t.is(cfg_br)) {
     arrive(*t.successor(0), bundle_for(s, *t.successor(0), t.successor_args(0)));
   } else if (t.is(cfg_loop_br)) {
@@ -271,7 +282,6 @@ void Mapping::end(State& s, const Op& t) {
   } else if (t.is(cfg_fork)) {
     fork(s, t);
   } else if (t.is(thread_return)) {
-    merge_voids(s);
     node(flow_sink, {s.thread}, {});
   }
 }
@@ -283,7 +293,7 @@ void Mapping::exit(State& s, const Op& t) {
   for (const Value* v : blocks_.of(to).live) wanted.emplace_back(element_of(v), 0);
   const Bundle made = constants(s.thread, wanted);
   Bundle bundle(made.begin() + 1, made.end());
-  add_voids(s, to, bundle);
+  bundle.push_back(s.thread);
   bundle = filtered(made[0], true, bundle);
   for (std::int64_t i = 0; i < t.int_attr("loops"); ++i) bundle = lowered(ops::flow_strip, bundle);
   arrive(to, std::move(bundle));
@@ -302,13 +312,14 @@ void Mapping::enter(State& s, const Op& t) {
   // do not touch pass by, like its live values.
   State inside = s;
   std::erase_if(inside.voids, [&](const auto& v) { return !blocks_.touches(t, v.first); });
+  merge_voids(inside);
   Bundle bundle = {counter->result()};
   const Bundle down = broadcast(bundle_for(inside, body, {}), counter->result());
   bundle.insert(bundle.end(), down.begin(), down.end());
   Arriving& behind = arriving_[&after];
   for (const Value* v : blocks_.of(after).live) behind.by_foreach.push_back(s.streams.at(v));
   for (const auto& [c, v] : s.voids)
-    if (!blocks_.touches(t, c)) behind.voids_by_foreach[c] = v;
+    if (!blocks_.touches(t, c) && v != s.thread) behind.voids_by_foreach.push_back(v);
   arrive(body, std::move(bundle));
 }
 
@@ -323,22 +334,13 @@ void Mapping::reduce(State& s, const Op& t) {
                          ->result());
   Arriving& behind = arriving_[&after];
   bundle.insert(bundle.end(), behind.by_foreach.begin(), behind.by_foreach.end());
-  const auto reduced = [&](Value* v) {
-    return node(ops::flow_reduce, {v}, {stream_of(type_void, s.depth - 1)}, {{"op", "void"}})
-        ->result();
-  };
   State parent;
   parent.depth = s.depth - 1;
-  parent.voids = behind.voids_by_foreach;
-  Bundle done = {s.thread};
-  for (const auto& [c, last] : s.voids) {
-    if (carries(after, c))
-      parent.voids[c] = reduced(last);
-    else
-      done.push_back(last);
-  }
-  parent.thread = reduced(joined(s, done));
-  add_voids(parent, after, bundle);
+  Bundle voids = behind.voids_by_foreach;
+  voids.push_back(
+      node(ops::flow_reduce, {s.thread}, {stream_of(type_void, parent.depth)}, {{"op", "void"}})
+          ->result());
+  bundle.push_back(joined(parent, voids));
   arrive(after, std::move(bundle));
 }
 

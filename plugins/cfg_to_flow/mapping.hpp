@@ -20,7 +20,7 @@ class Mapping : Nodes {
   struct Arriving {
     std::vector<Bundle> edges;
     Bundle by_foreach;  ///< live values of the parent that pass a foreach by
-    std::map<unsigned, Value*> voids_by_foreach;
+    Bundle voids_by_foreach;
     Op* header = nullptr;        ///< the fb_merge
     const Attr* link = nullptr;  ///< pragma of a loop
   };
@@ -28,7 +28,7 @@ class Mapping : Nodes {
   struct State {
     std::map<const Value*, Value*> streams;
     std::map<unsigned, Value*> voids;  ///< last void of each class that was touched
-    Value* thread = nullptr;           ///< its own void, which waits for all classes done with
+    Value* thread = nullptr;           ///< waits for what the thread did in other blocks
     unsigned depth = 1;
   };
 
@@ -38,13 +38,11 @@ class Mapping : Nodes {
   /// A forward edge; the block is ready when it was the last.
   void arrive(Block& to, Bundle bundle);
   void arrive_back(Block& header, const Bundle& bundle);
-  /// The bundle for an edge: given arguments, live values of the target, voids.
-  Bundle bundle_for(const State& s, const Block& to, std::span<Value* const> args);
-  /// The voids for an edge: of the classes that go on, and of the thread, which now waits for the
-  /// others. A class that was not touched yet has the thread's.
-  void add_voids(const State& s, const Block& to, Bundle& out);
-  bool carries(const Block& block, unsigned c) const;
-  static Value* void_of(const State& s, unsigned c);
+  /// The bundle for an edge: given arguments, live values of the target, the thread's void.
+  Bundle bundle_for(const State& s, const Block& to, std::span<Value* const> args) const;
+  /// The voids without those that another of them waits for.
+  static Bundle last_of(const Bundle& voids);
+  /// One void that waits for all.
   Value* joined(const State& s, const Bundle& voids);
 
   // --- blocks ---

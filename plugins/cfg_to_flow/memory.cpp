@@ -65,21 +65,21 @@ void Mapping::memory(State& s, Op& op) {
   }
   // Buffers that share the pointer only say what a free waits for.
   if (op.is(mem_sram_free)) next = op.num_operands() - (op.flag("predicated") ? 1 : 0);
-  const unsigned fixed = op.num_operands() - (op.flag("predicated") ? 1 : 0);
-  for (; next < fixed; ++next) operands.push_back(s.streams.at(op.operand(next)));
+  Value* const loaded = loaded_pointer(op);
+  const unsigned fixed = op.num_operands() - (op.flag("predicated") || loaded ? 1 : 0);
+  for (; next < fixed; ++next) operands.push_back(s.streams.at(pointer_owner(op.operand(next))));
   // The first access of a class has nothing to wait for; a join waits for everything.
   const bool join = op.flag("join");
   if (join) merge_voids(s);
-  std::int64_t ordered = 0;
+  Bundle before;
   for (const unsigned c : classes)
-    if (const auto last = s.voids.find(c); last != s.voids.end()) {
-      operands.push_back(last->second);
-      ++ordered;
-    }
+    if (const auto last = s.voids.find(c); last != s.voids.end()) before.push_back(last->second);
+  if (before.size() > 1) before = last_of(before);
+  operands.insert(operands.end(), before.begin(), before.end());
   if (const Value* p = predicate(op)) operands.push_back(s.streams.at(p));
 
   AttrMap attrs;
-  if (ordered != 0) attrs.emplace("ordered", ordered);
+  if (!before.empty()) attrs.emplace("ordered", static_cast<std::int64_t>(before.size()));
   if (op.flag("predicated")) attrs.emplace("predicated", true);
   const OpInfo* info = nullptr;
   const bool on_chip = m->type().kind == Kind::sram;
@@ -92,16 +92,18 @@ void Mapping::memory(State& s, Op& op) {
     info = on_chip ? (cas ? &flow_sram_cas : &flow_sram_atomic)
                    : (cas ? &flow_dram_cas : &flow_dram_atomic);
     if (!cas) attrs.emplace("op", *op.attr("op"));
-  } else if (op.num_results() != 0) {
+  } else if (op.num_results() != 0 || loaded) {
     info = on_chip ? &flow_sram_load : &flow_dram_load;
   } else {
     info = on_chip ? &flow_sram_store : &flow_dram_store;
   }
   std::vector<Type> types;
   if (op.num_results() != 0) types.push_back(stream_of(op.result()->type(), s.depth));
+  if (loaded) types.push_back(stream_of({Kind::ptr}, s.depth));
   types.push_back(stream_of(type_void, s.depth));
   Op* made = node(*info, std::span<Value* const>(operands), std::move(types), std::move(attrs));
   if (op.num_results() != 0) define(s, op.result(), made->result(0));
+  if (loaded) define(s, loaded, made->result(0));
   for (const unsigned c : classes) {
     if (op.is(mem_sram_free) && !op.flag("predicated"))
       s.voids.erase(c);

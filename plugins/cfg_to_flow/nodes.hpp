@@ -8,7 +8,7 @@
 
 namespace revet {
 
-/// What arrives at a block: its arguments, then its live values, then the voids.
+/// What arrives at a block: its arguments, then its live values, then a void.
 using Bundle = std::vector<Value*>;
 
 class Nodes {

@@ -2,9 +2,9 @@
 /// the last one goes on in the parent's place (Section V-A, Figure 9).
 ///
 /// Before:                                     After:
-///   thread.foreach(0, %n, 1)                    %n.u = .. number of children
-///     {eliminate_hierarchy} ({                  thread.if(%some) ({
-///   ^bb(%i): work(%i)                             %left = mem.sram_alloc()
+///   thread.foreach(0, %n, 1)                    %left = mem.sram_alloc()
+///     {eliminate_hierarchy} ({                  %n.u = .. number of children
+///   ^bb(%i): work(%i)                           thread.if(%some) ({
 ///     thread.yield()                              mem.sram_store(%left, 0, %n.u)
 ///   })                                            %i = thread.fork(%n.u)
 ///   rest                                          work(%i)
@@ -12,16 +12,18 @@
 ///                                                   {op = "sub", join}
 ///                                                 thread.if(%before != 1)
 ///                                                   ({thread.exit() {join}}, ..)
-///                                                 mem.sram_free(%left)
 ///                                                 thread.yield()
 ///                                               }, {thread.yield()})
+///                                               mem.sram_free(%left)
 ///                                               rest
 ///
 /// Algorithm: outermost foreachs first. Without children the fork is passed by. Every end of a
 /// child goes to the count-down: exits become i1 values (endings.hpp), and a fork of k in a child
 /// counts k - 1 more first. The count-down is a join: it waits for all that its thread did, and
 /// what follows waits for it. Reductions are atomics on buffers beside the count; like it, they
-/// belong to one parent, and the last thread frees them. Linear.
+/// belong to one parent, and the last thread frees them. They are allocated in the parent's block,
+/// also for no children, so that `fuse-allocations` lets them share a pointer with what the parent
+/// has open there: a pointer is live in all of the children. Linear.
 ///
 /// Why here: behind `lower-adapters`, since the parent's open views must be plain buffers for its
 /// last child to close; before `if-to-select` and `fuse-allocations`, which work on what it makes.
@@ -71,6 +73,8 @@ class Elimination {
     plan_reductions();
 
     Builder b = Builder::before(loop_);
+    // In front of the count, so that nothing stands between that and the branch on it.
+    allocate_buffers(b);
     Value* const n = count(b, step);
     std::vector<Type> types;
     for (const Slot& s : slots_) types.push_back(s.type);
@@ -91,7 +95,7 @@ class Elimination {
     at->set_name(loop_.body().arg(0)->name());
     body(in, *at);
     count_down(in);
-    close(in);
+    in.create(ops::thread_yield, results(in));
 
     Builder none(made.region(1).add_block());
     none.set_loc(loop_.loc());
@@ -99,6 +103,7 @@ class Elimination {
     for (const Slot& s : slots_)
       identities.push_back(none.constant_of_bits(s.type, wrap(s.type.kind, s.identity)));
     none.create(ops::thread_yield, identities);
+    for (Value* buffer : buffers_) b.create(ops::mem_sram_free, {buffer});
     loop_.erase();
     context_.count("foreachs");
     return made;
@@ -179,10 +184,9 @@ class Elimination {
     return made;
   }
 
-  /// The count, and the reductions of each signedness.
-  void open(Builder& b, Value* n) {
+  /// For the count, and the reductions of each signedness.
+  void allocate_buffers(Builder& b) {
     left_ = allocate(b, type_u32, 1, "left");
-    b.create(ops::mem_sram_store, {left_, b.constant(type_i32, 0), n});
     for (const Type element : {type_i32, type_u32}) {
       std::vector<Slot*> here;
       for (Slot& s : slots_)
@@ -192,10 +196,15 @@ class Elimination {
       for (std::size_t k = 0; k < here.size(); ++k) {
         here[k]->buffer = buffer;
         here[k]->index = static_cast<std::int64_t>(k);
-        b.create(ops::mem_sram_store, {buffer, b.constant(type_i32, here[k]->index),
-                                       b.constant_of_bits(element, here[k]->identity)});
       }
     }
+  }
+
+  void open(Builder& b, Value* n) const {
+    b.create(ops::mem_sram_store, {left_, b.constant(type_i32, 0), n});
+    for (const Slot& s : slots_)
+      b.create(ops::mem_sram_store, {s.buffer, b.constant(type_i32, s.index),
+                                     b.constant_of_bits(s.element, s.identity)});
   }
 
   /// Moves the children's ops behind the fork, and lets those that did not exit contribute.
@@ -240,15 +249,14 @@ class Elimination {
     ends.create(ops::thread_exit, {}, {}, {{"join", true}});
   }
 
-  void close(Builder& b) {
-    std::vector<Value*> results;
+  std::vector<Value*> results(Builder& b) const {
+    std::vector<Value*> out;
     for (const Slot& s : slots_)
-      results.push_back(b.cast(
+      out.push_back(b.cast(
           b.create(ops::mem_sram_load, {s.buffer, b.constant(type_i32, s.index)}, {s.element})
               ->result(),
           s.type));
-    for (Value* buffer : buffers_) b.create(ops::mem_sram_free, {buffer});
-    b.create(ops::thread_yield, results);
+    return out;
   }
 
   Op& loop_;

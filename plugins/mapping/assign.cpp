@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "mapping/limits.hpp"
+#include "revet/builder.hpp"
 #include "revet/diagnostics.hpp"
 
 namespace revet::mapping {
@@ -370,13 +371,55 @@ class Assigner {
       if (inner[u] * 2 >= std::max(1u, all[u]) || units_[u].role.empty())
         if (inner[u] != 0 || units_[u].role.empty())
           units_[u].role = inner[u] != 0 ? "inner" : "outer";
+    // Slices are not to be compared any more once nodes are divided.
+    std::vector<std::pair<Op*, std::vector<std::uint32_t>>> numbers;
     for (Op* op : order_) {
       if (op->is(flow_source) || op->is(flow_sink) || op->is(flow_sram)) continue;
-      Attr::Array numbers;
-      for (const Slice& s : slices_of(*op)) numbers.emplace_back(unit_.at(s));
-      op->set_attr("unit", std::move(numbers));
+      numbers.emplace_back(op, std::vector<std::uint32_t>());
+      for (const Slice& s : slices_of(*op)) numbers.back().second.push_back(unit_.at(s));
+    }
+    for (const auto& [op, units] : numbers) {
+      if (is_bundle_node(*op) && !is_merge(*op))
+        divide(*op, units);
+      else
+        op->set_attr("unit", Attr::Array(units.begin(), units.end()));
     }
     set_units(graph_, units_);
+  }
+
+  /// Only merges decide for all their streams at once. Any other node of a bundle becomes one for
+  /// each unit, which need not wait for each other.
+  static void divide(Op& op, const std::vector<std::uint32_t>& units) {
+    std::vector<std::pair<std::uint32_t, std::vector<unsigned>>> parts;
+    for (unsigned i = 0; i < units.size(); ++i) {
+      auto at = std::find_if(parts.begin(), parts.end(),
+                             [&](const auto& p) { return p.first == units[i]; });
+      if (at == parts.end()) at = parts.insert(at, {units[i], {}});
+      at->second.push_back(i);
+    }
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const auto& [unit, indices] = parts[i];
+      Op* part = &op;
+      if (parts.size() != 1) {
+        std::vector<Value*> operands;
+        std::vector<Type> types;
+        if (op.is(flow_filter)) operands.push_back(op.operand(0));
+        for (const unsigned r : indices) {
+          operands.push_back(op.operand(r + (op.is(flow_filter) ? 1 : 0)));
+          types.push_back(op.result(r)->type());
+        }
+        if (op.is(flow_broadcast)) operands.push_back(op.operand(op.num_operands() - 1));
+        Builder b = Builder::before(op);
+        part = b.create(op.info(), std::span<Value* const>(operands),
+                        std::span<const Type>(types), op.attrs());
+        for (std::size_t k = 0; k < indices.size(); ++k) {
+          part->result(static_cast<unsigned>(k))->set_name(op.result(indices[k])->name());
+          op.result(indices[k])->replace_all_uses_with(part->result(static_cast<unsigned>(k)));
+        }
+      }
+      part->set_attr("unit", Attr::Array(indices.size(), Attr(unit)));
+    }
+    if (parts.size() != 1) op.erase();
   }
 
   Op& graph_;

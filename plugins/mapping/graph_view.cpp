@@ -164,7 +164,22 @@ Domains::Domains(const Op& graph) {
         if (first && is_stream(*r)) join(*first, *r);
     }
   }
-  levels(topological(graph));
+  // Nodes of one decision may stand apart, one for each unit.
+  const std::vector<Op*> order = topological(graph);
+  std::map<std::pair<const Value*, bool>, const Value*> filtered;
+  std::map<std::pair<unsigned, const OpInfo*>, const Value*> lowered;
+  for (const Op* op : order) {
+    if (op->is(flow_filter)) {
+      const auto [at, first] =
+          filtered.insert({{op->operand(0), op->flag("polarity")}, op->result(0)});
+      if (!first) join(*at->second, *op->result(0));
+    }
+    if (op->is(flow_strip) || op->is(flow_flatten) || op->is(flow_reduce)) {
+      const auto [at, first] = lowered.insert({{of(*op->operand(0)), &op->info()}, op->result(0)});
+      if (!first) join(*at->second, *op->result(0));
+    }
+  }
+  levels(order);
 }
 
 unsigned Domains::root(unsigned i) const {

@@ -1,5 +1,7 @@
 #include "mapping/netlist.hpp"
 
+#include "mapping/buffers.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -34,7 +36,9 @@ Links links_of(const Op& graph) {
     net.name = v.name();
     for (const Use& use : v.uses())
       for (const Slice& s : readers(use)) {
-        const std::uint32_t sink = unit_of(s);
+        std::uint32_t sink = unit_of(s);
+        if (use.op->is(flow_fb_merge) && use.index >= use.op->num_operands() / 2)
+          if (const std::uint32_t back = back_unit(*use.op, s.index); back != no_unit) sink = back;
         if (sink == no_unit || (sink == driver && !is_merge(*s.op))) continue;
         if (net.kind == LinkKind::control && with_data.count({&op, sink}) != 0) continue;
         if (std::find(net.sinks.begin(), net.sinks.end(), sink) != net.sinks.end()) continue;
@@ -49,22 +53,33 @@ Links links_of(const Op& graph) {
     out.netlist.nets.push_back(std::move(net));
     out.streams.push_back(&v);
   };
+  // A link of vectors that is no stream of the graph.
+  const auto add_plain = [&](std::uint32_t from, std::uint32_t to, const std::string& name,
+                             double activity) {
+    Net net;
+    net.driver = from;
+    net.sinks = {to};
+    net.name = name;
+    net.activation = activity;
+    out.netlist.nets.push_back(std::move(net));
+    out.streams.push_back(nullptr);
+  };
   for (Op& op : graph.body()) {
     for (const bool data : {true, false})
       for (const auto& r : op.results())
         if (is_stream(*r) && is_void(*r) != data) add(op, *r);
+    if (op.is(flow_fb_merge))
+      for (const Slice& s : slices_of(op))
+        if (const std::uint32_t back = back_unit(op, s.index); back != no_unit)
+          add_plain(back, unit_of(s), op.result(s.index)->name(),
+                    activation(domains.nesting(*op.result(s.index))));
     if (op.name().starts_with("flow.bulk_")) {
       const std::vector<std::uint32_t> memory = unit_numbers(*sram_of(op)->def());
       const std::uint32_t ag = unit_of({&op, 0});
       if (memory.empty() || ag == no_unit) continue;
       const bool load = op.is(flow_bulk_load);
-      Net net;
-      net.driver = load ? ag : memory[0];
-      net.sinks = {load ? memory[0] : ag};
-      net.name = memory_name(sram_of(op));
-      net.activation = activation(domains.nesting(*op.operand(2)));
-      out.netlist.nets.push_back(std::move(net));
-      out.streams.push_back(nullptr);
+      add_plain(load ? ag : memory[0], load ? memory[0] : ag, memory_name(sram_of(op)),
+                activation(domains.nesting(*op.operand(2))));
     }
   }
   return out;
@@ -146,6 +161,10 @@ Hops::Hops(const Op& graph) : units_(units_of(graph)) {
 
 unsigned Hops::of(const Value& stream, std::uint32_t from, std::uint32_t to) const {
   if (const auto at = routed_.find({&stream, to}); at != routed_.end()) return at->second;
+  return between(from, to);
+}
+
+unsigned Hops::between(std::uint32_t from, std::uint32_t to) const {
   if (from == no_unit || to == no_unit || units_[from].place.row < 0 || from == to) return 1;
   return 1 + distance(units_[from].place, units_[to].place);
 }

@@ -7,7 +7,8 @@ namespace revet::mapping {
 
 struct Links {
   Netlist netlist;
-  /// Per net: the stream that it carries. Null for what a bulk transfer moves between its AG and MU.
+  /// Per net: the stream that it carries. Null for what a bulk transfer moves between its AG and MU,
+  /// and for the way from the memory unit of a back edge to the header.
   std::vector<const Value*> streams;
 };
 
@@ -27,6 +28,7 @@ class Hops {
  public:
   explicit Hops(const Op& graph);
   unsigned of(const Value& stream, std::uint32_t from, std::uint32_t to) const;
+  unsigned between(std::uint32_t from, std::uint32_t to) const;
 
  private:
   std::vector<Unit> units_;

@@ -108,7 +108,7 @@ void register_(Registry& registry) {
        INT64_MIN,
        INT64_MAX,
        {"dynamic", "static"}},
-      {"buffer", OptionType::integer, "64", "tokens of a buffer in front of each copy; 0: none", 0,
+      {"buffer", OptionType::integer, "1024", "tokens of a buffer in front of each copy; 0: none", 0,
        1'000'000},
       {"target-utilisation", OptionType::number, "0",
        "share of the machine to use, from 0 to 1, in place of factor; 0: off"},

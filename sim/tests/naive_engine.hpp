@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 
 #include "naive_timed.hpp"
 #include "revet/sim/dram_system.hpp"
@@ -66,6 +67,9 @@ struct NaiveNode {
   std::deque<NaiveBurst> bursts;
   unsigned outstanding = 0;
   UnitCycles::State state = UnitCycles::idle;
+  NaiveLink* without_room = nullptr;  ///< of the last attempt
+  /// What it waited for since: numbers of links.
+  std::optional<std::size_t> waits_for_input, waits_for_room;
 };
 
 struct NaivePort {
@@ -73,7 +77,7 @@ struct NaivePort {
   std::deque<NodeId> waiting;
 };
 
-enum class Did { acted, no_input, no_room, no_memory };
+enum class Did { acted, no_input, no_room, no_memory, no_answer };
 
 struct Naive {
   const Graph& graph;
@@ -104,6 +108,8 @@ struct Naive {
   void take(NaiveNode& n, std::size_t i, std::size_t tokens);
   void take_all(NaiveNode& n, std::size_t tokens);
   bool room(NaiveNode& n);
+  /// The first input without which the node cannot act, of those that it looks at.
+  std::optional<std::size_t> missing(const NaiveNode& n) const;
   void send(NaiveNode& n, std::size_t output, const Tokens& tokens, Cycle extra = 0);
   bool carries_data(StreamId s) const { return graph.stream(s).element != Kind::none; }
 
@@ -134,6 +140,7 @@ struct Naive {
   bool is_on(const NaiveNode& n, std::size_t lane) const;
   std::uint32_t perform(const NaiveNode& n, const std::vector<std::uint32_t>& x);
   std::uint32_t home(std::uint32_t sram, std::uint32_t pointer) const;
+  std::uint64_t bank_of(std::uint64_t word) const;
   bool may_use(const NaivePort& port, NodeId n) const;
   void use(NaivePort& port, Cycle until) const;
 };

@@ -93,6 +93,15 @@ std::uint32_t Naive::home(std::uint32_t sram, std::uint32_t pointer) const {
   return units[std::uint64_t{pointer} * units.size() / graph.srams()[sram].pointers];
 }
 
+std::uint64_t Naive::bank_of(std::uint64_t word) const {
+  const unsigned banks = machine.memory.banks;
+  if (!machine.memory.bank_hash) return word % banks;
+  // Digits of the address, each a bank, without carry.
+  std::uint64_t bank = 0;
+  for (; word != 0; word /= banks) bank ^= word % banks;
+  return bank;
+}
+
 bool Naive::may_use(const NaivePort& port, NodeId n) const {
   return port.free <= now && (port.waiting.empty() || port.waiting.front() == n);
 }
@@ -123,7 +132,7 @@ Did Naive::sram(NaiveNode& n) {
     const std::uint64_t word = element * Type{sram.element}.bytes() / 4;
     const bool known = !words.emplace(at, word).second;
     const bool shares = n.node->kind != NodeKind::sram_atomic || machine.memory.combining;
-    if (!known || !shares) ++turns[{at, word % machine.memory.banks}];
+    if (!known || !shares) ++turns[{at, bank_of(word)}];
   }
   Cycle cycles = 1;
   if (unit) {
@@ -196,7 +205,8 @@ Did Naive::free(NaiveNode& n) {
 /// taken once all bursts of the one before are issued.
 Did Naive::off_chip(NaiveNode& n) {
   const unsigned limit = machine.address.outstanding;
-  bool did = false, full = false;
+  std::optional<Did> did;
+  const auto stalls = [&](Did why) { did = did.value_or(why); };
   if (!n.bursts.empty()) {
     const NaiveBurst b = n.bursts.front();
     if (n.outstanding < limit && dram.offer(next_burst, b.address, b.halves, b.write)) {
@@ -204,9 +214,9 @@ Did Naive::off_chip(NaiveNode& n) {
       ++n.outstanding;
       ++result.dram.bursts_issued;
       n.bursts.pop_front();
-      did = true;
+      did = Did::acted;
     } else {
-      full = true;
+      stalls(Did::no_memory);
     }
   }
   if (!n.requests.empty() && n.requests.front().open == 0 && n.requests.front().ready <= now) {
@@ -216,18 +226,21 @@ Did Naive::off_chip(NaiveNode& n) {
       send(n, n.out.size() - 1, voids(t));
       n.requests.pop_front();
       ++n.first_request;
-      did = true;
+      did = Did::acted;
     } else {
-      full = true;
+      stalls(Did::no_room);
     }
   }
-  if (n.bursts.empty() && n.requests.size() < limit)
+  if (n.bursts.empty() && n.requests.size() < limit) {
     if (const Tokens t = common(n, 0, n.in.size()); !t.empty()) {
       accept(n, t);
       take_all(n, t.size());
-      did = true;
+      did = Did::acted;
+    } else {
+      stalls(Did::no_input);
     }
-  return did ? Did::acted : full ? Did::no_room : Did::no_input;
+  }
+  return did.value_or(Did::no_answer);
 }
 
 void Naive::accept(NaiveNode& n, const Tokens& t) {

@@ -94,8 +94,37 @@ void Naive::take_all(NaiveNode& n, std::size_t tokens) {
 bool Naive::room(NaiveNode& n) {
   for (const std::vector<NaiveLink*>& readers : n.out)
     for (NaiveLink* link : readers)
-      if (!link->room(now)) return false;
+      if (!link->room(now)) {
+        n.without_room = link;
+        return false;
+      }
   return true;
+}
+
+std::optional<std::size_t> Naive::missing(const NaiveNode& n) const {
+  const std::size_t half = n.out.size();
+  std::vector<std::size_t> order;
+  const auto look_at = [&](std::size_t first, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) order.push_back(first + i);
+  };
+  switch (n.node->kind) {
+    case NodeKind::merge:
+      look_at(n.from_second ? half : 0, half);
+      look_at(n.from_second ? 0 : half, half);
+      break;
+    case NodeKind::fb_merge:
+      if (n.phase == NaiveNode::forward) look_at(0, half);
+      look_at(half, half);
+      break;
+    case NodeKind::broadcast:
+      look_at(half, 1);
+      look_at(0, half);
+      break;
+    default: look_at(0, n.in.size());
+  }
+  for (const std::size_t i : order)
+    if (n.in[i]->waiting(now).empty()) return i;
+  return {};
 }
 
 void Naive::send(NaiveNode& n, std::size_t output, const Tokens& tokens, Cycle extra) {
@@ -122,6 +151,7 @@ bool throttled(const Naive& g, const NaiveNode& n) {
 UnitCycles::State state_after(const Naive& g, const NaiveNode& n, Did did) {
   if (did == Did::acted) return UnitCycles::busy;
   if (did == Did::no_room || did == Did::no_memory) return UnitCycles::blocked;
+  if (did == Did::no_answer) return UnitCycles::starved;
   if (!n.requests.empty() || n.counting || n.phase != NaiveNode::forward)
     return UnitCycles::starved;
   for (const NaiveLink* link : n.in)
@@ -142,6 +172,13 @@ void try_node(Naive& g, NaiveNode& n, bool& active) {
   }
   const Did did = g.act(n);
   n.state = state_after(g, n, did);
+  const auto number = [&](const NaiveLink* link) {
+    return static_cast<std::size_t>(link - g.links.data());
+  };
+  n.waits_for_input = n.waits_for_room = {};
+  if (did == Did::no_input)
+    if (const std::optional<std::size_t> i = g.missing(n)) n.waits_for_input = number(n.in[*i]);
+  if (did == Did::no_room) n.waits_for_room = number(n.without_room);
   if (did != Did::acted) return;
   active = true;
   ++g.result.firings;
@@ -153,6 +190,10 @@ void account(Naive& g) {
   const auto rank = [](UnitCycles::State s) {
     return s == busy ? 3 : s == blocked ? 2 : s == starved ? 1 : 0;
   };
+  for (const NaiveNode& n : g.nodes) {
+    if (n.waits_for_input) ++g.result.input_waits[*n.waits_for_input];
+    if (n.waits_for_room) ++g.result.output_waits[*n.waits_for_room];
+  }
   for (const NaiveNode& n : g.nodes)
     for (const std::uint32_t unit : g.mapping.units_of[n.id])
       if (rank(n.state) > rank(of[unit])) of[unit] = n.state;
@@ -173,6 +214,8 @@ bool finished(const Naive& g) {
 
 void build(Naive& g) {
   for (const Mapping::Input& in : g.mapping.inputs) g.links.emplace_back().timing = in;
+  g.result.input_waits.resize(g.links.size());
+  g.result.output_waits.resize(g.links.size());
   g.nodes.resize(g.graph.nodes().size());
   g.result.units.resize(g.mapping.units.size());
   g.result.conflict_cycles.resize(g.mapping.units.size());
@@ -199,15 +242,6 @@ void fill(Naive& g) {
   for (std::uint32_t p = 0; p < g.graph.pools().size(); ++p)
     r.pointers_leaked += g.graph.pools()[p].pointers - g.memories.pool(p).free_count();
   for (const NaiveLink& link : g.links) r.links.push_back(link.counts);
-  for (const NaiveNode& n : g.nodes) {
-    std::size_t first = 0, second = 0;
-    if (n.node->kind == NodeKind::broadcast) first = n.out.size();
-    if (n.node->kind == NodeKind::merge || n.node->kind == NodeKind::fb_merge)
-      second = n.out.size();
-    std::uint64_t lanes = n.in.empty() ? 0 : n.in[first]->counts.lanes_received;
-    if (second != 0) lanes += n.in[second]->counts.lanes_received;
-    r.node_lanes.push_back(lanes);
-  }
   const DramSystemCounts d = g.dram.counts();
   r.dram.bytes_read = d.bytes_read;
   r.dram.bytes_written = d.bytes_written;

@@ -264,7 +264,7 @@ class Maker {
   }
 
   void fork_(Thread& t) {
-    if (t.holds_pointer || forks_ == 2) return;
+    if (t.holds_pointer || forks_ == 2 || loops_ > 1) return;
     ++forks_;
     Bundle b = t.all();
     b.push_back(masked(any_value(t), below(3) == 0 ? 3 : 1));

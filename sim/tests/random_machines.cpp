@@ -33,6 +33,7 @@ Machine random_machine(Random& r) {
   Machine m = test_machine();
   m.memory.banks = r.below(2) == 0 ? 16 : 4;
   m.memory.combining = r.below(2) == 0;
+  m.memory.bank_hash = r.below(2) == 0;
   m.memory.ideal = r.below(5) == 0;
   m.memory.latency = 1 + r.below(8);
   m.compute.latency = 1 + r.below(8);

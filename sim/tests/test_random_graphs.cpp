@@ -64,6 +64,8 @@ std::string differences(const RandomCase& c, const TimedRun& a, const TimedRun& 
   }
   for (std::size_t l = 0; l < r.links.size(); ++l) {
     const LinkCounts &x = r.links[l], &y = s.links.at(l);
+    compare(fmt::format("waits for input {}", l), r.input_waits[l], s.input_waits.at(l));
+    compare(fmt::format("waits for room of {}", l), r.output_waits[l], s.output_waits.at(l));
     compare(fmt::format("vectors of link {}", l), x.vectors, y.vectors);
     compare(fmt::format("lanes of link {}", l), x.lanes, y.lanes);
     compare(fmt::format("lanes received of link {}", l), x.lanes_received, y.lanes_received);
@@ -71,9 +73,6 @@ std::string differences(const RandomCase& c, const TimedRun& a, const TimedRun& 
     compare(fmt::format("barriers received of link {}", l), x.barriers_received,
             y.barriers_received);
   }
-  for (std::size_t n = 0; n < r.node_lanes.size(); ++n)
-    compare("lanes of " + describe(c.graph.node(static_cast<NodeId>(n))), r.node_lanes[n],
-            s.node_lanes.at(n));
   compare("bytes read", r.dram.bytes_read, s.dram.bytes_read);
   compare("bytes written", r.dram.bytes_written, s.dram.bytes_written);
   compare("bursts issued", r.dram.bursts_issued, s.dram.bursts_issued);

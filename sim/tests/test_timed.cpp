@@ -318,12 +318,15 @@ TEST_CASE("Timed: the accounts of units and links add up", "[timed]") {
   CHECK(of_z.cycles[UnitCycles::starved] == hop);
   CHECK(of_z.cycles[UnitCycles::busy] == 4);
   CHECK(of_z.cycles[UnitCycles::blocked] == 0);
-  CHECK(r.node_lanes == std::vector<std::uint64_t>{0, 64, 64, 64});
+  const std::size_t x_of_z = input_of(g, writer_of(g, z), 0);
+  CHECK(r.input_waits[x_of_z] == hop + hop);  // before the first vector and after the last
+  CHECK(r.input_waits[x_of_z + 1] == hop);
   // A link that is too small to cover its round trip blocks who writes it.
   mapping.inputs[input_of(g, writer_of(g, z) + 1, 0)].capacity = 1;
   const TimedResult slow = run_timed_graph(g, m, mapping);
   CHECK(slow.units[mapping.units_of[writer_of(g, z)][0]].cycles[UnitCycles::blocked] ==
         3 * (hop + credit - 1));
+  CHECK(slow.output_waits.back() == 3 * (hop + credit - 1));
 }
 
 TEST_CASE("Timed: a throttled copy of a region acts in its share of the cycles", "[timed]") {

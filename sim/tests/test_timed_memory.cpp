@@ -142,7 +142,7 @@ TEST_CASE("Timed: a memory port goes round among those that want it", "[timed]")
     g.sink(stored, "end");
     const Machine m = test_machine();
     Mapping mapping = unmapped(g, m);
-    for (Mapping::Input& in : mapping.inputs) in.capacity = 64;
+    for (Mapping::Input& in : mapping.inputs) in.capacity = 64 * 16;  // vectors or lanes
     const TimedResult r = run_timed_graph(g, m, mapping);
     CHECK(r.last_result == 2 * hop + vectors * loads - 1 + memory_hop);
     const auto busy_and_blocked = [&](StreamId s) {

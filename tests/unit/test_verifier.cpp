@@ -113,6 +113,26 @@ TEST_CASE("check 6: buffers that share a pointer") {
          "mem.sram_free: the other buffers must share the pointer of the first [verifier check 6]");
 }
 
+TEST_CASE("check 6: pointers in buffers") {
+  const std::string buffers =
+      "%s = mem.sram_alloc() : () -> (sram<ptr, 2>)\n"
+      "%t = mem.sram_alloc() : () -> (sram<u32, 2>)\n";
+  CHECK(violations(
+            in_main(buffers +
+                    "mem.pointer_store(%s, %n, %t) : (sram<ptr, 2>, i32, sram<u32, 2>) -> ()\n"
+                    "mem.pointer_load(%s, %n, %t) : (sram<ptr, 2>, i32, sram<u32, 2>) -> ()\n"))
+            .empty());
+  expect(in_main(buffers +
+                 "mem.pointer_store(%t, %n, %s) : (sram<u32, 2>, i32, sram<ptr, 2>) -> ()\n"),
+         "mem.pointer_store: operand 0 must be an sram of pointers [verifier check 6]");
+  expect(
+      in_main(buffers +
+              "mem.pointer_load(%s, %t, %t) : (sram<ptr, 2>, sram<u32, 2>, sram<u32, 2>) -> ()\n"),
+      "mem.pointer_load: the index must be i32 or u32 [verifier check 6]");
+  expect(in_main(buffers + "mem.pointer_load(%s, %n, %n) : (sram<ptr, 2>, i32, i32) -> ()\n"),
+         "mem.pointer_load: operand 2 must be an sram [verifier check 6]");
+}
+
 TEST_CASE("check 7: symbols and calls") {
   expect(in_main("thread.call() {callee = \"f\"} : () -> ()\n"),
          "thread.call: there is no function 'f' [verifier check 7]");

@@ -68,6 +68,7 @@ struct Machine {
     unsigned vector_inputs = 0, scalar_inputs = 0, vector_outputs = 0, scalar_outputs = 0;
     unsigned latency = 0;
     bool combining = false;          ///< atomics of one vector on one word take one slot
+    bool bank_hash = false;          ///< the bank of a word depends on all of its address
     bool ideal = false;              ///< banks never conflict
   } memory;
 

@@ -86,6 +86,12 @@ extern const OpInfo mem_sram_free;
 extern const OpInfo mem_sram_load;    ///< like dram_load
 extern const OpInfo mem_sram_store;   ///< like dram_store
 extern const OpInfo mem_sram_atomic;  ///< like dram_atomic
+/// mem.pointer_store(sram<ptr, N>, index, kept): puts the pointer of the sram `kept` in a buffer.
+extern const OpInfo mem_pointer_store;
+/// mem.pointer_load(sram<ptr, N>, index, kept): takes out what the same thread has put there, for
+/// every later use of `kept` and of what shares its pointer. Nothing changes by it, but the pointer
+/// is not live between the two ops, where no other op of the thread uses it.
+extern const OpInfo mem_pointer_load;
 
 /// mem.bulk_load(sram<T, N>, array, base, high, valid[, pred]): sets all N elements of the buffer.
 /// Element k is the array's at base + k for 0 <= k < min(N, max(0, valid)) where that is inside the

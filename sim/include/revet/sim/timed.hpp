@@ -120,7 +120,8 @@ struct TimedResult {
   std::uint64_t pointers_leaked = 0;
   std::vector<UnitCycles> units;
   std::vector<LinkCounts> links;                ///< numbered as the inputs
-  std::vector<std::uint64_t> node_lanes;        ///< elements that a node took
+  std::vector<Cycle> input_waits;   ///< numbered as the inputs: cycles its node waited for it
+  std::vector<Cycle> output_waits;  ///< numbered as the inputs: cycles its writer waited for room
   std::vector<std::uint64_t> conflict_cycles;   ///< per unit: lost to bank conflicts
   DramReport dram;
   std::string diagnosis;  ///< empty if finished; ends with a newline
