@@ -85,9 +85,7 @@ class Channel {
   }
 
   /// The first of the lanes that wait; there is one.
-  std::uint32_t first() const {
-    return lanes_[std::size_t{head_} * lanes_per_vector + offset_];
-  }
+  std::uint32_t first() const { return lanes_[std::size_t{head_} * lanes_per_vector + offset_]; }
   /// The contents of the first lanes that wait.
   void copy(unsigned lanes, std::uint32_t* to) const {
     unsigned from = offset_;
@@ -165,6 +163,7 @@ class Channel {
   }
 
   bool empty() const { return size_ == 0; }
+  bool has_arrived(Cycle now) const { return size_ != 0 && entries_[head_].arrival <= now; }
   bool scalar() const { return input_.scalar; }
   unsigned latency() const { return input_.latency; }
   std::uint32_t capacity() const { return input_.capacity; }
@@ -193,6 +192,7 @@ class Channel {
   unsigned width() const { return input_.scalar ? 1 : lanes_per_vector; }
   std::uint32_t mask() const { return static_cast<std::uint32_t>(entries_.size()) - 1; }
   std::uint32_t* lanes_of(std::uint32_t entry) { return lanes_.data() + entry * lanes_per_vector; }
+  /// Of the capacity, for one entry.
   std::uint32_t cost(View what) const {
     return input_.counts_lanes && !input_.scalar ? what.lanes + (what.level != 0) : 1;
   }
@@ -229,12 +229,12 @@ class Channel {
   }
 
   Mapping::Input input_;
-  bool data_;  ///< void links carry none
+  bool data_;                   ///< void links carry none
   std::vector<Entry> entries_;  ///< a ring; its size is a power of two
   std::vector<std::uint32_t> lanes_;
   std::uint32_t head_ = 0, size_ = 0;
-  std::uint32_t offset_ = 0;  ///< lanes of the first vector that were taken
-  std::uint32_t used_ = 0;    ///< of the capacity, as the writer knows it
+  std::uint32_t offset_ = 0;                       ///< lanes of the first vector that were taken
+  std::uint32_t used_ = 0;                         ///< of the capacity, as the writer knows it
   Ring<std::pair<Cycle, std::uint32_t>> credits_;  ///< room on its way to the writer
   Cycle last_arrival_ = 0;
   Cycle free_at_ = 0;  ///< scalar: when the last vector has been sent

@@ -77,8 +77,8 @@ void TimedInstance::make_nodes() {
   allocators_.resize(graph.pools().size());
   ports_.resize(mapping.units.size());
   for (MemoryPorts& p : ports_) {
-    p.read_banks.assign(machine.memory.banks, 0);
-    p.write_banks.assign(machine.memory.banks, 0);
+    p.read.banks.assign(machine.memory.banks, 0);
+    p.write.banks.assign(machine.memory.banks, 0);
   }
   units_.resize(mapping.units.size());
   input_waits_.resize(channels_.size());
@@ -105,6 +105,10 @@ void TimedInstance::make_nodes() {
       const std::vector<std::uint32_t> initial = node.program.initial_lanes();
       registers_.insert(registers_.end(), initial.begin(), initial.end());
     }
+    if (node.kind == NodeKind::source) {
+      n.scratch = static_cast<std::uint32_t>(sources_.size());
+      sources_.push_back(decode(node.tokens));
+    }
     if (goes_to_dram(node.kind)) {
       n.scratch = static_cast<std::uint32_t>(queues_.size());
       queues_.emplace_back();
@@ -130,9 +134,12 @@ void TimedInstance::free_pointer(std::uint32_t pool, std::uint32_t pointer) {
   for (const std::uint32_t n : allocators_[pool]) wake(n, now + 1);
 }
 
+/// The id of a burst names the queue, the lane and the request.
+constexpr std::uint64_t request_mask = (std::uint64_t{1} << 40) - 1;
+
 bool TimedInstance::issue(const TimedNode& n, const Burst& b) {
-  // An id names the queue and the request.
-  const std::uint64_t id = std::uint64_t{n.scratch} << 40 | (b.request & ((1ULL << 40) - 1));
+  const std::uint64_t id =
+      std::uint64_t{n.scratch} << 44 | std::uint64_t{b.lane} << 40 | (b.request & request_mask);
   if (!dram.offer(id, b.address, b.halves, b.write)) return false;
   ++bursts_issued_;
   return true;
@@ -144,20 +151,19 @@ void TimedInstance::finish_dram() {
   dram.tick(now - 1, done_);
   for (const std::uint64_t id : done_) {
     ++bursts_completed_;
-    DramQueue& q = queues_[id >> 40];
-    TimedNode& n = nodes_[queue_nodes_[id >> 40]];
-    Pending& p = q.requests[static_cast<std::uint32_t>((id & ((1ULL << 40) - 1)) - q.first)];
+    DramQueue& q = queues_[id >> 44];
+    const std::uint32_t node = queue_nodes_[id >> 44];
+    Pending& p = q.requests[static_cast<std::uint32_t>((id - q.first) & request_mask)];
     --p.open;
     --q.outstanding;
     p.ready = std::max(p.ready, now);
-    if (n.kind == NodeKind::bulk_load) {
+    if (nodes_[node].kind == NodeKind::bulk_load) {
       // The burst is written into the buffer, 64 bytes per cycle.
-      MemoryPorts& ports = ports_[p.unit];
-      ports.write_free = std::max(ports.write_free, now) + 1;
-      p.ready = std::max(p.ready, ports.write_free);
+      MemoryPort& port = ports_[p.units[id >> 40 & (lanes_per_vector - 1)]].write;
+      port.free = std::max(port.free, now) + 1;
+      p.ready = std::max(p.ready, port.free);
     }
-    wake(static_cast<std::uint32_t>(queue_nodes_[id >> 40]), now);
-    if (p.ready > now) wake(static_cast<std::uint32_t>(queue_nodes_[id >> 40]), p.ready);
+    wake(node, now);
   }
 }
 
@@ -178,8 +184,19 @@ UnitCycles::State TimedInstance::state_of(const TimedNode& n, const Attempt& a) 
   if (goes_to_dram(n.kind) && !queues_[n.scratch].requests.empty()) return UnitCycles::starved;
   if (n.phase != 0) return UnitCycles::starved;
   for (std::size_t i = 0; i < n.inputs; ++i)
-    if (!input(n, i).empty()) return UnitCycles::starved;
+    if (input(n, i).has_arrived(now)) return UnitCycles::starved;
   return UnitCycles::idle;
+}
+
+/// Nothing is at any input; what comes first makes the node starve for the others.
+void TimedInstance::watch_inputs(TimedNode& n) {
+  for (std::size_t i = 0; i < n.inputs; ++i) {
+    Channel& c = input(n, i);
+    if (const Cycle at = c.next_arrival(now); at == Channel::never)
+      c.reader_waits = true;
+    else
+      n.last.again = std::min(n.last.again, at);
+  }
 }
 
 void TimedInstance::settle(TimedNode& n, UnitCycles::State state) {
@@ -204,16 +221,15 @@ void TimedInstance::settle(TimedNode& n, UnitCycles::State state) {
   n.state = state;
 }
 
+/// What a node waits for does not change before it looks again.
 void TimedInstance::note_wait(const TimedNode& n) {
   if (n.last.kind == Attempt::no_input) input_waits_[n.first_in + n.last.port] += now - n.since;
   if (n.last.kind == Attempt::no_output) output_waits_[n.last.channel] += now - n.since;
 }
 
 void TimedInstance::close_accounts() {
-  for (TimedNode& n : nodes_) {
-    note_wait(n);
-    n.since = now;
-  }
+  for (const TimedNode& n : nodes_)
+    if (n.since < now) note_wait(n);
   for (std::uint32_t i = 0; i < units_.size(); ++i) {
     UnitState& u = units_[i];
     u.spent.cycles[u.state] += now - u.since;
@@ -239,7 +255,9 @@ void TimedInstance::fire(std::uint32_t i) {
     return wake(i, n.working_until);
   }
   if (throttled(n)) {
-    settle(n, UnitCycles::blocked);
+    // Blocked, if anything is there.
+    const bool idle = state_of(n, {Attempt::no_input}) == UnitCycles::idle;
+    if (n.state == UnitCycles::busy) settle(n, idle ? UnitCycles::idle : UnitCycles::blocked);
     return wake(i, now + 1);
   }
   note_wait(n);
@@ -248,18 +266,22 @@ void TimedInstance::fire(std::uint32_t i) {
   if (n.last.kind == Attempt::fired) {
     ++firings_;
     settle(n, UnitCycles::busy);
+    active_until_ = std::max({active_until_, now + 1, n.working_until});
     if (n.kind == NodeKind::sink) last_result_ = now;
     return wake(i, std::max(now + 1, n.working_until));
   }
   settle(n, state_of(n, n.last));
+  if (n.state == UnitCycles::idle && n.last.kind == Attempt::no_input) watch_inputs(n);
   if (n.last.again != Channel::never) wake(i, n.last.again);
 }
 
 TimedResult TimedInstance::run() {
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) wheel_.add(i, 0, 0);
   TimedOutcome outcome = loop(options.max_cycles);
-  close_accounts();
   if (outcome == TimedOutcome::finished && !finished()) outcome = TimedOutcome::deadlock;
+  // The last look at the nodes found nothing to do.
+  if (outcome == TimedOutcome::finished) now = active_until_;
+  close_accounts();
   return result(outcome);
 }
 
@@ -290,10 +312,12 @@ TimedOutcome TimedInstance::loop(Cycle limit) {
     now = next;
     if (limit != 0 && now >= limit) {
       now = limit;
-      return TimedOutcome::limit;
+      return active_until_ <= limit && finished() ? TimedOutcome::finished : TimedOutcome::limit;
     }
-    if (options.no_progress != 0 && !quiet_ && now - last_progress > options.no_progress)
+    if (options.no_progress != 0 && !quiet_ && now - last_progress > options.no_progress) {
+      now = last_progress + options.no_progress + 1;
       return TimedOutcome::no_progress;
+    }
     if (options.heartbeat && !quiet_ && now >= next_beat) {
       options.heartbeat(now, threads_ended);
       next_beat = now + beat;
@@ -312,9 +336,9 @@ std::uint64_t TimedInstance::tokens() const {
 
 bool TimedInstance::finished() const {
   if (tokens() != 0) return false;
-  return std::all_of(nodes_.begin(), nodes_.end(), [](const TimedNode& n) {
+  return std::all_of(nodes_.begin(), nodes_.end(), [&](const TimedNode& n) {
     switch (n.kind) {
-      case NodeKind::source: return n.progress == n.node->tokens.size();
+      case NodeKind::source: return n.progress == tokens_of(n).size();
       case NodeKind::sink: return n.phase == 1;
       case NodeKind::counter:
       case NodeKind::fb_merge: return n.phase == 0;
@@ -333,8 +357,8 @@ TimedResult TimedInstance::result(TimedOutcome outcome) {
   r.threads = threads;
   r.firings = firings_;
   for (std::size_t p = 0; p < graph.pools().size(); ++p)
-    r.pointers_leaked += graph.pools()[p].pointers -
-                         memories.pool(static_cast<std::uint32_t>(p)).free_count();
+    r.pointers_leaked +=
+        graph.pools()[p].pointers - memories.pool(static_cast<std::uint32_t>(p)).free_count();
   for (std::size_t u = 0; u < units_.size(); ++u) {
     r.units.push_back(units_[u].spent);
     Cycle sum = 0;
@@ -365,8 +389,8 @@ TimedResult TimedInstance::result(TimedOutcome outcome) {
   r.dram.pending_clocks = d.pending_clocks();
   r.dram.activation_clocks = d.activation_clocks;
   if (outcome == TimedOutcome::finished && bursts_issued_ != bursts_completed_)
-    throw InternalError(fmt::format("{} bursts were issued and {} completed", bursts_issued_,
-                                    bursts_completed_));
+    throw InternalError(
+        fmt::format("{} bursts were issued and {} completed", bursts_issued_, bursts_completed_));
   if (outcome != TimedOutcome::finished) r.diagnosis = diagnose(*this, outcome);
   return r;
 }
@@ -389,8 +413,7 @@ unsigned unit_latency(const Machine& machine, UnitKind kind) {
   }
 }
 
-Mapping::Input link_timing(const Machine& machine, unsigned latency, unsigned hops,
-                           LinkKind kind) {
+Mapping::Input link_timing(const Machine& machine, unsigned latency, unsigned hops, LinkKind kind) {
   Mapping::Input in;
   in.hops = hops;
   in.latency = latency + hops * machine.network.hop_latency;
@@ -418,8 +441,12 @@ void size_back_edges(const Graph& graph, const Machine& machine, Mapping& mappin
   std::vector<std::uint32_t> capacities;
   for (const Mapping::Input& in : mapping.inputs) capacities.push_back(lanes(in));
   for (const Loop& loop : loops_of(graph)) {
-    const std::uint32_t needed =
-        back_edge_capacity(graph, loop, capacities, machine.address.outstanding);
+    std::uint32_t needed = back_edge_capacity(graph, loop, capacities, 0);
+    // An AG holds vectors whose bursts are under way.
+    const auto queues = std::count_if(loop.body.begin(), loop.body.end(),
+                                      [&](NodeId n) { return goes_to_dram(graph.node(n).kind); });
+    if (needed != Channel::unlimited)
+      needed += static_cast<std::uint32_t>(queues) * machine.address.outstanding * lanes_per_vector;
     const Node& header = graph.node(loop.header);
     for (std::size_t i = header.out.size(); i < header.in.size(); ++i) {
       const std::uint32_t number = first[loop.header] + static_cast<std::uint32_t>(i);
@@ -447,10 +474,9 @@ Mapping unmapped(const Graph& graph, const Machine& machine) {
     for (const StreamId s : node.in) {
       const Stream& stream = graph.stream(s);
       const NodeId writer = stream.writer.node;
-      const unsigned latency =
-          writer < n && !m.units_of[writer].empty()
-              ? unit_latency(machine, m.units[m.units_of[writer][0]].kind)
-              : machine.compute.latency;
+      const unsigned latency = writer < n && !m.units_of[writer].empty()
+                                   ? unit_latency(machine, m.units[m.units_of[writer][0]].kind)
+                                   : machine.compute.latency;
       m.inputs.push_back(link_timing(machine, latency, 1, link_kind(stream)));
       if (node.kind == NodeKind::buffer) {
         m.inputs.back().capacity += node.number;

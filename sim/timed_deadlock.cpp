@@ -13,9 +13,13 @@ namespace revet::sim {
 
 class TimedDiagnosis {
  public:
-  explicit TimedDiagnosis(const TimedInstance& instance) : g_(instance) {
-    // What each node says once everything has come to rest.
+  explicit TimedDiagnosis(const TimedInstance& instance) : g_(instance) {}
+
+  /// Asks each node what it waits for, once everything has come to rest: an attempt that succeeded
+  /// would write to memory, which copies share.
+  void ask() {
     TimedInstance probe = g_;
+    probe.quiet_ = true;
     for (TimedNode& n : probe.nodes_) stalls_.push_back(attempt(probe, n));
   }
 
@@ -50,14 +54,16 @@ class TimedDiagnosis {
     if (stalls_[n].kind == Attempt::ended) return false;
     for (std::size_t i = 0; i < t.inputs; ++i)
       if (!g_.input(t, i).empty()) return true;
-    return t.phase != 0 || t.kind == NodeKind::sink || (t.kind == NodeKind::reduce && t.progress != 0);
+    return t.phase != 0 || t.kind == NodeKind::source || t.kind == NodeKind::sink ||
+           (t.kind == NodeKind::reduce && t.progress != 0);
   }
 
   /// Inputs of which one at least has to come; the first is what the node says.
   std::vector<std::uint32_t> awaited_inputs(std::uint32_t n) const {
     const TimedNode& t = node(n);
     std::vector<std::uint32_t> ports{stalls_[n].port};
-    const bool merging = t.kind == NodeKind::merge || (t.kind == NodeKind::fb_merge && t.phase == 0);
+    const bool merging =
+        t.kind == NodeKind::merge || (t.kind == NodeKind::fb_merge && t.phase == 0);
     if (!merging) return ports;
     // Also the other side, where nothing of it has come.
     const std::size_t other = ports[0] < t.outputs ? t.outputs : 0;
@@ -139,7 +145,7 @@ class TimedDiagnosis {
         const std::uint32_t port = followed_input(i);
         w.stall = Stall::input;
         w.port = input_name(g_.graph, *n.node, port);
-        w.waits = n.kind == NodeKind::fb_merge && n.phase == 2 ? fmt::format("Ω{}", n.level)
+        w.waits = n.kind == NodeKind::fb_merge && n.phase == 2   ? fmt::format("Ω{}", n.level)
                   : n.kind == NodeKind::fb_merge && n.phase == 1 ? "data or Ω1"
                                                                  : "a token";
         w.depth = g_.graph.stream(n.node->in[port]).depth;
@@ -176,6 +182,8 @@ class TimedDiagnosis {
       add(fmt::format("{}{} on {}", what, more != 0 ? fmt::format(" and {} more", more) : "",
                       input_name(g_.graph, *n.node, i)));
     }
+    if (n.kind == NodeKind::source && n.progress < g_.tokens_of(n).size())
+      add(fmt::format("{} tokens to send", g_.tokens_of(n).size() - n.progress));
     if (n.kind == NodeKind::reduce && n.progress != 0)
       add(fmt::format("the sum of {} elements", n.progress));
     if (n.kind == NodeKind::counter && n.phase != 0)
@@ -198,7 +206,8 @@ class TimedDiagnosis {
       const auto end = trial.loop(trial.now + trial_cycles);
       goes_on = end != TimedOutcome::finished || trial.finished();
       if (end == TimedOutcome::finished && !goes_on) {
-        const TimedDiagnosis after(trial);
+        TimedDiagnosis after(trial);
+        after.ask();
         goes_on = std::none_of(chain.begin(), chain.end(),
                                [&](std::uint32_t n) { return after.in_trouble(n); });
       }
@@ -234,13 +243,9 @@ class TimedDiagnosis {
       }
       const TimedNode& reader = node(g_.readers_[c]);
       const Stream& stream = g_.graph.stream(reader.node->in[c - reader.first_in]);
-      best = Release{c,
-                     stream.name,
-                     g_.describe(node(g_.writers_[c])),
-                     g_.describe(reader),
-                     is,
-                     enough,
-                     stream.loc};
+      best =
+          Release{c,      stream.name, g_.describe(node(g_.writers_[c])), g_.describe(reader), is,
+                  enough, stream.loc};
     }
     return best;
   }
@@ -250,9 +255,9 @@ class TimedDiagnosis {
 };
 
 std::string diagnose(TimedInstance& g, TimedOutcome outcome) {
-  const TimedDiagnosis diagnosis(g);
+  TimedDiagnosis diagnosis(g);
   switch (outcome) {
-    case TimedOutcome::deadlock: return diagnosis.deadlock();
+    case TimedOutcome::deadlock: diagnosis.ask(); return diagnosis.deadlock();
     case TimedOutcome::no_progress:
       return diagnosis.no_end(
           fmt::format("no progress: no thread ended from cycle {} to {} (option no-progress = {})",

@@ -48,11 +48,12 @@ struct Attempt {
     no_input,   ///< `port` has nothing that can be taken
     no_output,  ///< a reader of `port` has no room
     no_memory,  ///< a port of the memory, a pointer or a burst is not to be had
+    no_answer,  ///< bursts are under way, and no more requests fit
     working,    ///< busy with a firing that takes several cycles
     ended,      ///< a source has sent everything
   } kind = fired;
   std::uint32_t port = 0;
-  std::uint32_t channel = 0;  ///< no_output: the one without room
+  std::uint32_t channel = 0;     ///< no_output: the one without room
   Cycle again = Channel::never;  ///< when to look again; never: when something happens
 };
 
@@ -61,14 +62,16 @@ struct Pending {
   View what;
   std::uint32_t open = 0;  ///< bursts that are not back
   Cycle ready = 0;         ///< when the last data was written into the memory
-  std::uint32_t unit = 0;  ///< bulk nodes: the memory unit on the other side
   std::uint32_t results[lanes_per_vector] = {};
+  /// Bulk nodes: of each lane, the memory unit on the other side.
+  std::uint32_t units[lanes_per_vector] = {};
 };
 
 struct Burst {
   std::uint64_t address;
   std::uint64_t request;  ///< number of its Pending
-  unsigned halves;
+  std::uint8_t lane;      ///< of the request, for bulk nodes
+  std::uint8_t halves;
   bool write;
 };
 
@@ -81,14 +84,14 @@ struct TimedNode {
   std::span<const std::uint32_t> units;
   std::uint8_t phase = 0, level = 0;
   bool seen = false;
-  bool from_second = false;     ///< merge: the side that is taken first next time
-  std::uint32_t value = 0;      ///< counter, reduce, deal: as Unit has it
+  bool from_second = false;  ///< merge: the side that is taken first next time
+  std::uint32_t value = 0;   ///< counter, reduce, deal: as Unit has it
   std::uint32_t total = 0;
-  std::uint32_t scratch = 0;    ///< context: first register; AG: number of its queue
+  std::uint32_t scratch = 0;  ///< context: first register; source, AG: of its tokens, queue
   std::uint64_t progress = 0;
   Cycle working_until = 0;
-  Attempt last;                 ///< why it did not act
-  Cycle since = 0;              ///< when that was
+  Attempt last;     ///< why it did not act
+  Cycle since = 0;  ///< when that was
   UnitCycles::State state = UnitCycles::idle;
 };
 
@@ -100,12 +103,14 @@ struct DramQueue {
   std::uint32_t outstanding = 0;
 };
 
-/// A unit's memory ports. A vector access takes a port until `free`.
+/// A port of a memory unit. A vector access takes it until `free`.
+struct MemoryPort {
+  Cycle free = 0;
+  std::vector<Cycle> banks;            ///< when each has served what waits for it
+  std::vector<std::uint32_t> waiting;  ///< nodes, by how long they wait
+};
 struct MemoryPorts {
-  Cycle read_free = 0, write_free = 0;
-  std::uint32_t last_reader = ~0u, last_writer = ~0u;  ///< nodes
-  std::uint32_t waiting_reader = ~0u, waiting_writer = ~0u;
-  std::vector<Cycle> read_banks, write_banks;  ///< when each has served what waits for it
+  MemoryPort read, write;
   Cycle conflict_cycles = 0;
 };
 
@@ -174,6 +179,8 @@ class TimedInstance {
     return static_cast<std::uint32_t>(&n - nodes_.data());
   }
   DramQueue& queue(const TimedNode& n) { return queues_[n.scratch]; }
+  /// What a source sends, in the expanded spelling.
+  const std::vector<Token>& tokens_of(const TimedNode& n) const { return sources_[n.scratch]; }
   std::uint32_t* registers(const TimedNode& n) { return registers_.data() + n.scratch; }
   MemoryPorts& ports(std::uint32_t unit) { return ports_[unit]; }
   /// Gives a burst to DRAM; false if it has no room.
@@ -200,6 +207,7 @@ class TimedInstance {
   void make_nodes();
   void fire(std::uint32_t node);
   void settle(TimedNode& n, UnitCycles::State state);
+  void watch_inputs(TimedNode& n);
   void close_accounts();
   void note_wait(const TimedNode& n);
   void finish_dram();
@@ -212,15 +220,16 @@ class TimedInstance {
   std::vector<Channel> channels_;
   std::vector<std::uint32_t> readers_, writers_;  ///< of channels
   std::vector<std::uint32_t> targets_, first_target_;
-  std::vector<TimedNode> nodes_;            ///< in the mapping's order
-  std::vector<std::uint32_t> node_of_;      ///< graph's number -> ours
+  std::vector<TimedNode> nodes_;        ///< in the mapping's order
+  std::vector<std::uint32_t> node_of_;  ///< graph's number -> ours
   std::vector<std::uint32_t> registers_;
+  std::vector<std::vector<Token>> sources_;
   std::vector<DramQueue> queues_;
   std::vector<std::uint32_t> queue_nodes_;  ///< whose they are
   std::vector<MemoryPorts> ports_;          ///< per unit
   std::vector<std::vector<std::uint32_t>> allocators_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> freed_;  ///< pool, pointer: this cycle's
-  std::vector<std::uint64_t> array_bases_;  ///< bytes
+  std::vector<std::uint64_t> array_bases_;                      ///< bytes
   Wheel wheel_;
   std::vector<std::uint64_t> done_;
 
@@ -233,6 +242,7 @@ class TimedInstance {
   std::vector<UnitState> units_;
   bool quiet_ = false;  ///< a trial, of which nothing is told
   Cycle last_result_ = 0;
+  Cycle active_until_ = 0;  ///< from this cycle on no node has acted, or is at work
   std::uint64_t firings_ = 0;
   std::vector<Cycle> input_waits_, output_waits_;  ///< see TimedResult
   std::uint64_t bursts_issued_ = 0, bursts_completed_ = 0;
@@ -242,8 +252,8 @@ class TimedInstance {
 Attempt attempt(TimedInstance& instance, TimedNode& node);
 Attempt attempt_memory(TimedInstance& instance, TimedNode& node);
 
-/// Takes what every one of inputs first .. first+count-1 has: lanes, and the barrier if all have come
-/// to it. Gives no_input where one has nothing.
+/// Takes what every one of inputs first .. first+count-1 has: lanes, and the barrier if all have
+/// come to it. Gives no_input where one has nothing.
 Attempt zip(TimedInstance& g, const TimedNode& n, std::size_t first, std::size_t count, View& view);
 /// Says that the node waits for an input that has nothing yet.
 Attempt wait_for(TimedInstance& g, const TimedNode& n, std::size_t input);

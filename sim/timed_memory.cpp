@@ -62,39 +62,35 @@ Uses uses(NodeKind kind) {
   return kind == NodeKind::sram_atomic ? Uses::both : Uses::write;
 }
 
-/// A port that is free, unless another node has waited for it longer than this one.
-bool may_claim(Cycle free, std::uint32_t& last, std::uint32_t& waiting, std::uint32_t me, Cycle now,
-               Attempt& out) {
-  if (free > now) {
-    if (waiting == ~0u) waiting = me;
-    out = {Attempt::no_memory, 0, 0, free};
-    return false;
-  }
-  if (last == me && waiting != ~0u && waiting != me) {
-    last = ~0u;
-    out = {Attempt::no_memory, 0, 0, now + 1};
-    return false;
-  }
-  return true;
+/// The port is free, and no other node has waited for it longer than this one. Who waits can act
+/// as soon as it has its ports, so none is kept idle for it in vain.
+bool may_claim(const MemoryPort& port, std::uint32_t me, Cycle now) {
+  return port.free <= now && (port.waiting.empty() || port.waiting.front() == me);
 }
 
-void claim(Cycle& free, std::uint32_t& last, std::uint32_t& waiting, std::uint32_t me, Cycle until) {
-  free = until;
-  last = me;
-  if (waiting == me) waiting = ~0u;
+void claim(MemoryPort& port, Cycle until) {
+  port.free = until;
+  if (!port.waiting.empty()) port.waiting.erase(port.waiting.begin());
+}
+
+void wait_for_port(MemoryPort& port, std::uint32_t me, Attempt& out) {
+  if (std::find(port.waiting.begin(), port.waiting.end(), me) == port.waiting.end())
+    port.waiting.push_back(me);
+  out.again = std::max(out.again, port.free);
 }
 
 /// The unit that holds the buffer of a pointer.
 std::uint32_t unit_of(const TimedInstance& g, std::uint32_t sram, std::uint32_t pointer) {
   const std::vector<std::uint32_t>& units = g.mapping.memories[sram];
   const std::uint64_t pointers = g.graph.srams()[sram].pointers;
-  const std::uint64_t i = std::uint64_t{pointer} * units.size() / std::max<std::uint64_t>(1, pointers);
+  const std::uint64_t i =
+      std::uint64_t{pointer} * units.size() / std::max<std::uint64_t>(1, pointers);
   return units[std::min<std::size_t>(i, units.size() - 1)];
 }
 
 /// Lets the banks work on the lanes of an access: lanes that go to one bank take turns, but for those
 /// that go to the same word of it. Gives the cycle in which the last is served.
-Cycle serve(const TimedInstance& g, const TimedNode& n, const Access& a, std::span<Cycle> banks) {
+Cycle serve(TimedInstance& g, const TimedNode& n, const Access& a, bool reads) {
   const Machine& m = g.machine;
   if (m.memory.ideal) return g.now + 1;
   const bool combines = n.kind != NodeKind::sram_atomic || m.memory.combining;
@@ -115,7 +111,8 @@ Cycle serve(const TimedInstance& g, const TimedNode& n, const Access& a, std::sp
     if (m.memory.bank_hash)
       for (std::uint64_t high = word / m.memory.banks; high != 0; high /= m.memory.banks)
         row ^= high;
-    Cycle& bank = banks[row % m.memory.banks];
+    MemoryPorts& ports = g.ports(unit_of(g, n.node->sram, a.operands[0][k]));
+    Cycle& bank = (reads ? ports.read : ports.write).banks[row % m.memory.banks];
     bank = std::max(bank, g.now) + 1;
     last = std::max(last, bank);
   }
@@ -138,12 +135,15 @@ Attempt step_sram(TimedInstance& g, TimedNode& n) {
   MemoryPorts& ports = g.ports(unit);
   const std::uint32_t me = g.number(n);
   const Uses use = uses(n.kind);
-  if (use != Uses::write &&
-      !may_claim(ports.read_free, ports.last_reader, ports.waiting_reader, me, g.now, out))
+  const bool reads = use != Uses::write, writes = use != Uses::read;
+  if ((reads && !may_claim(ports.read, me, g.now)) ||
+      (writes && !may_claim(ports.write, me, g.now))) {
+    // Who needs both queues for both at once, so no two wait for each other.
+    out = {Attempt::no_memory, 0, 0, g.now + 1};
+    if (reads) wait_for_port(ports.read, me, out);
+    if (writes) wait_for_port(ports.write, me, out);
     return out;
-  if (use != Uses::read &&
-      !may_claim(ports.write_free, ports.last_writer, ports.waiting_writer, me, g.now, out))
-    return out;
+  }
   const SramDecl& sram = g.graph.srams()[n.node->sram];
   // When the port is free again, and when the last lane is served.
   Cycle free = g.now + 1, served = g.now + 1;
@@ -152,15 +152,13 @@ Attempt step_sram(TimedInstance& g, TimedNode& n) {
     free = served = g.now + (bytes + burst - 1) / burst *
                                 static_cast<unsigned>(std::popcount(a.on));
   } else {
-    served = serve(g, n, a, use == Uses::read ? ports.read_banks : ports.write_banks);
+    served = serve(g, n, a, !writes);
     const Cycle queue = g.machine.memory.queue;
     if (served > free + queue) free = served - queue;
     ports.conflict_cycles += free - g.now - 1;
   }
-  if (use != Uses::write)
-    claim(ports.read_free, ports.last_reader, ports.waiting_reader, me, free);
-  if (use != Uses::read)
-    claim(ports.write_free, ports.last_writer, ports.waiting_writer, me, free);
+  if (reads) claim(ports.read, free);
+  if (writes) claim(ports.write, free);
   n.working_until = free;
   std::uint32_t results[lanes_per_vector] = {};
   std::uint32_t operands[5] = {};
@@ -213,16 +211,16 @@ Attempt step_free(TimedInstance& g, TimedNode& n) {
 
 bool writes(NodeKind kind) { return kind == NodeKind::dram_store || kind == NodeKind::bulk_store; }
 
-/// The bursts that bytes from .. to-1 of an array lie in.
-void add_bursts(DramQueue& q, std::uint64_t request, std::uint64_t from, std::uint64_t to,
-                bool write, Pending& pending) {
-  for (std::uint64_t at = from / burst * burst; at < to; at += burst) {
-    unsigned halves = 0;
-    if (from < at + burst / 2) halves |= 1;
-    if (to > at + burst / 2) halves |= 2;
-    q.commands.push({at, request, halves, write});
-    ++pending.open;
+/// The bursts that bytes from .. to-1 of an array lie in; gives their number.
+std::uint32_t add_bursts(DramQueue& q, std::uint64_t request, unsigned lane, std::uint64_t from,
+                         std::uint64_t to, bool write) {
+  std::uint32_t count = 0;
+  for (std::uint64_t at = from / burst * burst; at < to; at += burst, ++count) {
+    const unsigned low = from < at + burst / 2 ? 1 : 0, high = to > at + burst / 2 ? 2 : 0;
+    q.commands.push({at, request, static_cast<std::uint8_t>(lane),
+                     static_cast<std::uint8_t>(low | high), write});
   }
+  return count;
 }
 
 /// One burst for all lanes that meet in it.
@@ -231,13 +229,13 @@ void add_elements(const TimedInstance& g, const TimedNode& n, DramQueue& q, std:
   const unsigned bytes = Type{g.graph.drams()[n.node->dram].element}.bytes();
   const std::uint64_t base = g.array_base(n.node->dram);
   std::uint64_t at[lanes_per_vector];
-  unsigned halves[lanes_per_vector];
+  std::uint8_t halves[lanes_per_vector];
   unsigned count = 0;
   for (unsigned k = 0; k < a.view.lanes; ++k) {
     if (!a.is_on(k)) continue;
     const std::uint64_t byte =
         base + static_cast<std::uint64_t>(exact_index(n.element, a.operands[0][k])) * bytes;
-    const unsigned half = 1u << (byte / (burst / 2) % 2);
+    const auto half = static_cast<std::uint8_t>(1u << (byte / (burst / 2) % 2));
     unsigned i = 0;
     while (i < count && at[i] != byte / burst * burst) ++i;
     if (i == count) {
@@ -249,11 +247,11 @@ void add_elements(const TimedInstance& g, const TimedNode& n, DramQueue& q, std:
   // An atomic reads its bursts and writes them back.
   for (unsigned i = 0; i < count; ++i) {
     if (!writes(n.kind)) {
-      q.commands.push({at[i], request, halves[i], false});
+      q.commands.push({at[i], request, 0, halves[i], false});
       ++pending.open;
     }
     if (n.kind != NodeKind::dram_load) {
-      q.commands.push({at[i], request, halves[i], true});
+      q.commands.push({at[i], request, 0, halves[i], true});
       ++pending.open;
     }
   }
@@ -277,21 +275,21 @@ void accept(TimedInstance& g, TimedNode& n, const Access& a) {
     const std::uint64_t bytes = Type{sram.element}.bytes();
     const std::uint64_t base = g.array_base(n.node->dram);
     const auto from = static_cast<std::uint64_t>(r.base + static_cast<std::int64_t>(r.first));
-    p.unit = unit_of(g, n.node->sram, operands[0]);
+    const std::uint32_t unit = p.units[k] = unit_of(g, n.node->sram, operands[0]);
+    std::uint32_t bursts = 0;
     if (r.last != r.first)
-      add_bursts(q, number, base + from * bytes, base + (from + r.last - r.first) * bytes,
-                 n.kind == NodeKind::bulk_store, p);
-    // 64 bytes of a buffer are read or written in a cycle, whatever the width of its elements.
-    MemoryPorts& ports = g.ports(p.unit);
+      bursts = add_bursts(q, number, k, base + from * bytes,
+                          base + (from + r.last - r.first) * bytes, n.kind == NodeKind::bulk_store);
+    p.open += bursts;
+    // 64 bytes of a buffer are read or written in a cycle, whatever the width of its elements. A
+    // load writes zeros where no burst brings anything.
+    MemoryPort& port = n.kind == NodeKind::bulk_store ? g.ports(unit).read : g.ports(unit).write;
     const std::uint64_t rows = (sram.size * bytes + burst - 1) / burst;
-    if (n.kind == NodeKind::bulk_store) {
-      ports.read_free = std::max(ports.read_free, g.now) + rows;
-      p.ready = std::max(p.ready, ports.read_free);
-    } else if (const std::uint64_t empty = rows - std::min<std::uint64_t>(rows, p.open);
-               empty != 0) {
-      ports.write_free = std::max(ports.write_free, g.now) + empty;
-      p.ready = std::max(p.ready, ports.write_free);
-    }
+    const std::uint64_t cycles =
+        n.kind == NodeKind::bulk_store ? rows : rows - std::min<std::uint64_t>(rows, bursts);
+    if (cycles == 0) continue;
+    port.free = std::max(port.free, g.now) + cycles;
+    p.ready = std::max(p.ready, port.free);
   }
   if (!bulk) add_elements(g, n, q, number, a, p);
 }
@@ -301,7 +299,7 @@ Attempt step_dram(TimedInstance& g, TimedNode& n) {
   DramQueue& q = g.queue(n);
   const unsigned limit = g.machine.address.outstanding;
   bool did = false;
-  Attempt why{Attempt::no_input, 0, 0, Channel::never};
+  Attempt why{Attempt::no_answer, 0, 0, Channel::never};
   if (!q.commands.empty()) {
     const Burst& b = q.commands.front();
     if (q.outstanding < limit && g.issue(n, b)) {
@@ -315,15 +313,18 @@ Attempt step_dram(TimedInstance& g, TimedNode& n) {
   if (!q.requests.empty() && q.requests.front().open == 0) {
     Attempt out;
     if (q.requests.front().ready > g.now) {
-      if (why.kind == Attempt::no_input) why.again = q.requests.front().ready;
+      why.again = std::min(why.again, q.requests.front().ready);
     } else if (g.room(n, out)) {
       const Pending& p = q.requests.front();
       give(g, n, p.what, p.results, 0);
       q.requests.pop();
       ++q.first;
       did = true;
-    } else if (why.kind == Attempt::no_input) {
-      why = out;
+    } else {
+      // What it can do first counts, whatever it names as the reason.
+      const Cycle again = std::min(why.again, out.again);
+      if (why.kind == Attempt::no_answer) why = out;
+      why.again = again;
     }
   }
   if (q.commands.empty() && q.requests.size() < limit) {
@@ -335,8 +336,9 @@ Attempt step_dram(TimedInstance& g, TimedNode& n) {
       take_inputs(g, n, a.view);
       did = true;
     } else {
-      why.again = std::min(why.again, z.again);
-      if (why.kind == Attempt::no_input) why.port = z.port;
+      const Cycle again = std::min(why.again, z.again);
+      if (why.kind == Attempt::no_answer) why = z;
+      why.again = again;
     }
   }
   return did ? Attempt{} : why;

@@ -44,8 +44,7 @@ Attempt zip(TimedInstance& g, const TimedNode& n, std::size_t first, std::size_t
   }
   if (view.lanes == 0 && (most != 0 || view.level == 0)) {
     for (std::size_t i = first; i < first + count; ++i)
-      if (const View v = g.input(n, i).peek(g.now); v.lanes == 0)
-        g.mismatch(n, i, v, "data");
+      if (const View v = g.input(n, i).peek(g.now); v.lanes == 0) g.mismatch(n, i, v, "data");
   }
   return {};
 }
@@ -61,18 +60,20 @@ bool has_data(const TimedInstance& g, const TimedNode& n, std::size_t output) {
 }
 
 Attempt step_source(TimedInstance& g, TimedNode& n) {
-  const std::vector<Token>& tokens = n.node->tokens;
+  const std::vector<Token>& tokens = g.tokens_of(n);
   if (n.progress == tokens.size()) return {Attempt::ended, 0};
   Attempt a;
   if (!g.room(n, a)) return a;
   View v;
   Lanes lanes;
-  while (n.progress < tokens.size() && v.level == 0 && v.lanes < lanes_per_vector) {
-    const Token t = tokens[n.progress++];
+  while (n.progress < tokens.size() && v.level == 0) {
+    const Token t = tokens[n.progress];
+    if (t.is_data() && v.lanes == lanes_per_vector) break;
     if (t.is_data())
       lanes[v.lanes++] = t.bits;
     else
       v.level = t.level;
+    ++n.progress;
   }
   g.put(n, 0, v, lanes);
   return {};
@@ -100,9 +101,9 @@ Attempt step_context(TimedInstance& g, TimedNode& n) {
   const Program& program = n.node->program;
   std::uint32_t* registers = g.registers(n);
   for (std::size_t i = 0; i < n.inputs; ++i)
-    g.take(n, i, v,
-           program.kind(program.input(i)) == Kind::none ? nullptr
-                                                        : registers + i * lanes_per_vector);
+    g.take(
+        n, i, v,
+        program.kind(program.input(i)) == Kind::none ? nullptr : registers + i * lanes_per_vector);
   if (v.lanes != 0) program.run_lanes(registers, v.lanes);
   for (std::size_t o = 0; o < n.outputs; ++o) g.put(n, o, v, program.lanes(o, registers));
   return {};
@@ -181,8 +182,7 @@ Attempt step_reduce(TimedInstance& g, TimedNode& n) {
   if (v.level != 0 && !g.room(n, a)) return a;
   Lanes lanes;
   g.take(n, 0, v, n.element == Kind::none ? nullptr : lanes);
-  for (unsigned i = 0; i < v.lanes; ++i)
-    accumulate(n, n.element == Kind::none ? 0 : lanes[i]);
+  for (unsigned i = 0; i < v.lanes; ++i) accumulate(n, n.element == Kind::none ? 0 : lanes[i]);
   if (v.lanes != 0) g.retire(v.lanes);
   if (v.level == 1) {
     lanes[0] = reduced(n);
@@ -251,7 +251,7 @@ View side(TimedInstance& g, const TimedNode& n, std::size_t first, std::size_t c
     const View v = g.input(n, i).peek(g.now);
     if (v.empty()) missing = i;
     if (v.lanes == view.lanes && v.level == view.level) continue;
-    if (!v.empty() && (v.lanes == 0) != (view.lanes == 0)) g.mismatch(n, i, v, "another token");
+    if (!v.empty() && (v.lanes == 0 || view.lanes == 0)) g.mismatch(n, i, v, "another token");
     view = {std::min(v.lanes, view.lanes), 0};
   }
   return view;
