@@ -126,11 +126,13 @@ class Channel {
       used_ -= credits_.front().second;
       credits_.pop();
     }
-    return used_ < input_.capacity && (!input_.scalar || now >= free_at_);
+    while (!starts_.empty() && starts_.front() <= now) starts_.pop();
+    return used_ < input_.capacity && starts_.size() <= input_.pipeline;
   }
   /// When a writer that found no room should look again; `never` if only a reader can make it so.
   Cycle room_at(Cycle now) const {
-    if (input_.scalar && free_at_ > now && used_ < input_.capacity) return free_at_;
+    if (!starts_.empty() && starts_.front() > now && used_ < input_.capacity)
+      return starts_.front();
     return credits_.empty() ? never : credits_.front().first;
   }
   /// When a reader that found nothing should look again.
@@ -158,7 +160,8 @@ class Channel {
              from ? from + i : nullptr);
     used_ += elements;
     last_arrival_ = at + elements;
-    free_at_ = now + elements;
+    // Until its first element goes a vector waits in a stage of the pipeline, the last in a skid.
+    starts_.push(at + elements - (input_.latency - input_.pipeline));
     return at;
   }
 
@@ -237,7 +240,7 @@ class Channel {
   std::uint32_t used_ = 0;                         ///< of the capacity, as the writer knows it
   Ring<std::pair<Cycle, std::uint32_t>> credits_;  ///< room on its way to the writer
   Cycle last_arrival_ = 0;
-  Cycle free_at_ = 0;  ///< scalar: when the last vector has been sent
+  Ring<Cycle> starts_;  ///< scalar: when vectors that are in the pipeline have been sent
   std::uint64_t vectors_ = 0, lanes_sent_ = 0, lanes_received_ = 0;
   std::uint64_t barriers_ = 0, barriers_received_ = 0;
 };

@@ -419,6 +419,7 @@ Mapping::Input link_timing(const Machine& machine, unsigned latency, unsigned ho
   in.latency = latency + hops * machine.network.hop_latency;
   in.credit = hops * machine.network.hop_latency + 1;
   in.scalar = kind == LinkKind::scalar;
+  in.pipeline = latency;
   const unsigned depth = kind == LinkKind::scalar    ? machine.buffers.scalar_depth
                          : kind == LinkKind::control ? machine.buffers.control_depth
                                                      : machine.buffers.vector_depth;

@@ -123,7 +123,7 @@ json waits(const Loaded& loaded, const sim::TimedResult& r) {
     }
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Row& a, const Row& b) { return a.cycles > b.cycles; });
-  constexpr std::size_t most = 400;
+  constexpr std::size_t most = 4000;
   if (rows.size() > most) rows.resize(most);
   json out = json::array();
   for (const Row& row : rows)

@@ -22,7 +22,8 @@ struct NaiveLink {
   std::deque<Sent> sent;
   std::deque<std::pair<Cycle, std::uint32_t>> credits;
   std::uint32_t used = 0;
-  Cycle last_arrival = 0, sender_free = 0;
+  Cycle last_arrival = 0;
+  std::vector<Cycle> ends;  ///< scalar: when each vector's last element has left the pipeline
   LinkCounts counts;
 
   /// What a reader can take.

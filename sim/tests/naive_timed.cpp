@@ -40,7 +40,8 @@ bool NaiveLink::room(Cycle now) {
     used -= credits.front().second;
     credits.pop_front();
   }
-  return used < timing.capacity && now >= sender_free;
+  const auto in_pipeline = std::count_if(ends.begin(), ends.end(), [&](Cycle e) { return e > now; });
+  return used < timing.capacity && static_cast<std::size_t>(in_pipeline) <= timing.pipeline;
 }
 
 void NaiveLink::send(const Tokens& tokens, Cycle now, Cycle extra) {
@@ -62,8 +63,8 @@ void NaiveLink::send(const Tokens& tokens, Cycle now, Cycle extra) {
     sent.push_back({arrival++, {t}, 1});
     ++used;
   }
-  sender_free = now + std::max<std::size_t>(1, lanes_in(tokens));
   last_arrival = arrival;
+  ends.push_back(arrival - (timing.latency - timing.pipeline));
 }
 
 // --- what all nodes do --------------------------------------------------------------------------

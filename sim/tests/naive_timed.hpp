@@ -10,7 +10,8 @@
 /// - Room is counted in vectors, elements of a scalar link, or lanes and barriers; there is some
 ///   while less than the capacity is taken, so the last vector may exceed it. What a vector takes
 ///   is given back, `credit` cycles later, when its last token is taken.
-/// - A scalar link is busy for as many cycles as elements were sent.
+/// - A scalar link sends an element per cycle; a vector that is not sent yet waits in one of the
+///   `pipeline` stages before, or in one skid buffer.
 /// - A memory port goes to the node that has waited longest for it.
 /// - Pointers that are freed, and bursts that come back, count from the next cycle.
 #pragma once

@@ -105,6 +105,7 @@ Mapping random_mapping(const Graph& g, const Machine& machine, Random& r) {
       const NodeId writer = g.stream(node.in[i]).writer.node;
       const bool buffers = node.kind == NodeKind::buffer;
       in.latency = 1 + r.below(12);
+      in.pipeline = r.below(in.latency + 1);
       in.credit = 1 + r.below(6);
       if (!buffers) in.capacity = 1 + r.below(r.below(100) < tight ? 3 : 24);
       if (!back && !m.units_of[n].empty() && m.units_of[n] == m.units_of[writer]) {

@@ -45,6 +45,7 @@ struct Mapping {
     unsigned credit = 1;          ///< from taking a vector to room at the writer
     std::uint32_t capacity = 2;   ///< vectors, elements of a scalar link, under way and waiting
     bool scalar = false;          ///< one element per cycle
+    unsigned pipeline = 0;        ///< of the latency: before a vector meets what sends its elements
     bool counts_lanes = false;    ///< capacity is in lanes: a buffer that compacts (back edges)
     unsigned hops = 0;            ///< of the route, for reports
   };
