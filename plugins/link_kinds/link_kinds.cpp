@@ -9,7 +9,8 @@
 /// Algorithm: one rule per stream. It is scalar if it has depth 1 (main's own thread), if it leaves
 /// a loop, also where several such streams meet, and if it goes into or out of a replicate region.
 /// The pragma of a block, which `cfg-to-flow` leaves as `link` on the nodes that lead to it, wins.
-/// A stream with several readers is one link and has one kind. Linear.
+/// A stream with several readers is one link and has one kind. With `follow`, a node that takes a
+/// scalar link gives scalars: it has an element per cycle. Linear, `follow` times the longest chain.
 ///
 /// Why here: on the graph, once it is what will be mapped; before contexts are split, whose limits
 /// count vector and scalar buffers.
@@ -18,6 +19,7 @@
 /// for the cycle-level simulator to show.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "revet/abi.hpp"
 #include "revet/ops.hpp"
@@ -61,15 +63,42 @@ class Kinds {
   std::map<const Value*, bool> merges_;
 };
 
+/// Streams that a node gives no faster than a scalar link brings one of its inputs: an element per
+/// cycle. Merges take several at once, and counters and reductions have a rate of their own.
+std::set<const Value*> behind_scalars(const Op& graph, Kinds& kinds) {
+  std::set<const Value*> found;
+  const auto slow = [&](const Value* v) {
+    return v->type().kind == Kind::stream && v->type().element != Kind::none &&
+           (kinds.is_scalar(*v) || found.count(v) != 0);
+  };
+  for (bool more = true; more;) {
+    more = false;
+    for (const Op& op : graph.body()) {
+      using namespace ops;
+      if (op.is(flow_merge) || op.is(flow_fb_merge) || op.is(flow_counter) || op.is(flow_reduce) ||
+          op.has_attr("link"))
+        continue;
+      const std::span<Value* const> in = op.operands();
+      if (op.is(flow_broadcast) ? !slow(in.back()) : std::none_of(in.begin(), in.end(), slow))
+        continue;
+      for (const auto& r : op.results())
+        if (r->type().kind == Kind::stream) more |= found.insert(r.get()).second;
+    }
+  }
+  return found;
+}
+
 bool visit(Op& graph, PassContext& context) {
   Kinds kinds;
+  std::set<const Value*> behind;
+  if (context.options.boolean("follow")) behind = behind_scalars(graph, kinds);
   bool changed = false;
   for (Op& op : graph.body()) {
     context.visit();
     for (const auto& r : op.results()) {
       Type type = r->type();
       if (type.kind != Kind::stream) continue;
-      const bool scalar = kinds.is_scalar(*r);
+      const bool scalar = kinds.is_scalar(*r) || behind.count(r.get()) != 0;
       context.count(scalar ? "scalar" : "vector");
       if (type.scalar_link == scalar || !context.spend()) continue;
       type.scalar_link = scalar;
@@ -93,6 +122,10 @@ void register_(Registry& registry) {
   info.summary = "Says which links carry vectors and which scalars";
   info.input = Level::flow;
   info.output = Level::flow;
+  info.options = {{.name = "follow",
+                   .type = OptionType::boolean,
+                   .fallback = "false",
+                   .help = "also what a node gives that takes a scalar link: it is no faster"}};
   info.run = run;
   registry.add_pass(std::move(info));
 }
