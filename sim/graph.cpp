@@ -40,8 +40,8 @@ std::uint32_t Graph::sram(std::string name, Kind element, std::uint32_t size,
   return static_cast<std::uint32_t>(srams_.size() - 1);
 }
 
-std::uint32_t Graph::pool(std::string name, std::uint32_t pointers) {
-  pools_.push_back({std::move(name), pointers});
+std::uint32_t Graph::pool(std::string name, std::uint32_t pointers, std::uint32_t regions) {
+  pools_.push_back({std::move(name), pointers, regions});
   return static_cast<std::uint32_t>(pools_.size() - 1);
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "revet/diagnostics.hpp"
 #include "revet/scalar.hpp"
@@ -36,13 +35,19 @@ std::vector<HostArray> bind(Launch& launch) {
 // --- pools --------------------------------------------------------------------------------------
 
 Pool::Pool(const PoolDecl& decl)
-    : name_(decl.name), free_(decl.pointers), taken_(decl.pointers, false) {
-  std::iota(free_.begin(), free_.end(), 0u);
+    : name_(decl.name),
+      free_(std::max(1u, decl.regions)),
+      count_(decl.pointers),
+      taken_(decl.pointers, false) {
+  for (std::uint32_t p = 0; p < decl.pointers; ++p) free_[p % free_.size()].push_back(p);
 }
 
 std::uint32_t Pool::take() {
-  const std::uint32_t pointer = free_.front();
-  free_.pop_front();
+  while (free_[next_].empty()) next_ = (next_ + 1) % free_.size();
+  const std::uint32_t pointer = free_[next_].front();
+  free_[next_].pop_front();
+  next_ = (next_ + 1) % free_.size();
+  --count_;
   taken_[pointer] = true;
   return pointer;
 }
@@ -52,7 +57,8 @@ void Pool::give_back(std::uint32_t pointer) {
     throw InternalError(
         fmt::format("pointer {} of pool '{}' is freed but was not allocated", pointer, name_));
   taken_[pointer] = false;
-  free_.push_back(pointer);
+  ++count_;
+  free_[pointer % free_.size()].push_back(pointer);
 }
 
 // --- memories -----------------------------------------------------------------------------------

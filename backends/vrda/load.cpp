@@ -123,7 +123,11 @@ class Loader {
     const std::uint32_t pointers = pointers_.at(ops::pointer_owner(op.result()));
     const bool accessed = ops::is_accessed(*op.result());
     srams_[op.result()] = {graph_.sram(name, t.element, t.size, accessed ? pointers : 0),
-                           op.num_operands() == 0 ? graph_.pool(name, pointers) : 0};
+                           op.num_operands() == 0
+                               ? graph_.pool(name, pointers,
+                                             static_cast<std::uint32_t>(std::clamp<std::int64_t>(
+                                                 op.int_attr("regions", 1), 1, most_regions)))
+                               : 0};
     out_.srams.push_back(&op);
   }
 

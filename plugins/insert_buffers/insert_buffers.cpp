@@ -57,7 +57,7 @@ void register_(Registry& registry) {
                    .max = 100000},
                   {.name = "hops",
                    .type = OptionType::integer,
-                   .fallback = "3",
+                   .fallback = "4",
                    .help = "of a link, before it is placed",
                    .min = 1,
                    .max = 100}};

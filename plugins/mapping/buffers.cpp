@@ -93,7 +93,7 @@ class Inserter {
   double held(const Value& v) const {
     const unsigned depth = v.type().scalar_link ? machine_.buffers.scalar_depth
                                                 : machine_.buffers.vector_depth;
-    return latency(unit_of(writer(v))) + hops_ * machine_.network.skid + depth;
+    return latency(unit_of(writer(v))) + (hops_ - 1) * machine_.network.skid + depth;
   }
 
   void balance() {
@@ -128,8 +128,11 @@ class Inserter {
         // Constants come when they are asked for; what a broadcast repeats waits as one element.
         if (is_constant(*v->def())) continue;
         if (op->is(flow_broadcast) && i + 1 != n) continue;
-        const double slack = at[op] - at[v->def()] - link(*v, *op);
-        const double vectors = slack * std::min(1.0, rate[v] / most);
+        // From the firing of the writer to that of the reader, and the way of the room back.
+        const double cycles = at[op] - at[v->def()];
+        if (cycles == link(*v, *op)) continue;
+        const double vectors =
+            (cycles + hops_ * machine_.network.hop_latency + 1) * std::min(1.0, rate[v] / most);
         if (vectors <= held(*v)) continue;
         buffer(*op, i, static_cast<unsigned>(std::ceil(vectors)));
       }

@@ -138,7 +138,7 @@ class Graph {
 
   std::uint32_t dram(std::string name, Kind element);
   std::uint32_t sram(std::string name, Kind element, std::uint32_t size, std::uint32_t pointers);
-  std::uint32_t pool(std::string name, std::uint32_t pointers);
+  std::uint32_t pool(std::string name, std::uint32_t pointers, std::uint32_t regions = 1);
   /// A stream whose writer and readers are added later.
   StreamId stream(Kind element, unsigned depth, At at);
   NodeId add(Node node);

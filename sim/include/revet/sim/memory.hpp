@@ -27,7 +27,8 @@ struct SramDecl {
 };
 struct PoolDecl {
   std::string name;
-  std::uint32_t pointers;  ///< 0 .. pointers-1 are free at first
+  std::uint32_t pointers;     ///< 0 .. pointers-1 are free at first
+  std::uint32_t regions = 1;  ///< pointer p belongs to copy p % regions of a replicate region
 };
 
 /// The host memory of a DRAM array.
@@ -38,18 +39,22 @@ struct HostArray {
 /// Loads the arrays of a launch, in its order.
 std::vector<HostArray> bind(Launch& launch);
 
-/// Free pointers, handed out in the order in which they were freed.
+/// Free pointers, handed out in the order in which they were freed. A queue for each region, asked in
+/// turn: without that, pointers that a region frees together would send it work together again, and
+/// it would hold up what is dealt to the others (Section V-B: "native round-robin load balancing").
 class Pool {
  public:
   explicit Pool(const PoolDecl& decl);
-  bool empty() const { return free_.empty(); }
-  std::size_t free_count() const { return free_.size(); }
+  bool empty() const { return count_ == 0; }
+  std::size_t free_count() const { return count_; }
   std::uint32_t take();
   void give_back(std::uint32_t pointer);
 
  private:
   std::string name_;
-  std::deque<std::uint32_t> free_;
+  std::vector<std::deque<std::uint32_t>> free_;  ///< per region
+  std::size_t next_ = 0;                         ///< region to ask
+  std::size_t count_ = 0;
   std::vector<bool> taken_;
 };
 
