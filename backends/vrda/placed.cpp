@@ -63,7 +63,9 @@ class Mapper {
     const Op& reader = *loaded_.nodes[n];
     const std::uint32_t from = mapping::unit_of(mapping::writer(v));
     const sim::LinkKind kind = sim::link_kind(stream);
-    bool inside = from != mapping::no_unit && !mapping::is_merge(reader);
+    // What a memory answers comes from its other end.
+    bool inside = from != mapping::no_unit && !mapping::is_merge(reader) &&
+                  !mapping::is_on_chip(*v.def()) && !mapping::is_off_chip(*v.def());
     unsigned hops = 1;
     for (const Use& use : v.uses()) {
       if (use.op != &reader) continue;
@@ -74,8 +76,11 @@ class Mapper {
       }
     }
     if (inside) {
-      // Stages of one pipeline.
-      m_.inputs.push_back({.latency = 0, .credit = 1, .capacity = 2, .hops = 0});
+      // Stages of one pipeline, each of which holds a vector.
+      m_.inputs.push_back({.latency = 0,
+                           .credit = 1,
+                           .capacity = sim::unit_latency(machine_, m_.units[from].kind),
+                           .hops = 0});
     } else if (const std::uint32_t back = back_of(reader, i); back != mapping::no_unit) {
       // Through the memory unit that is the buffer: its latency and two ways.
       const unsigned ways = hops_.of(v, from, back) + hops_.between(back, reader_unit(reader, i));

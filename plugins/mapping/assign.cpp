@@ -329,11 +329,17 @@ class Assigner {
       Op& op = **at;
       if ((!op.is(flow_void_join) && !is_constant(op)) || assigned({&op, 0})) continue;
       std::uint32_t unit = no_unit;
+      bool several = false;
       for (const auto& r : op.results())
         for (const Use& use : r->uses())
-          for (const Slice& s : readers(use))
-            if (unit == no_unit && assigned(s)) unit = unit_.at(s);
-      // Before a sink: where it comes from.
+          for (const Slice& s : readers(use)) {
+            if (!assigned(s)) continue;
+            several |= unit != no_unit && unit != unit_.at(s);
+            unit = unit_.at(s);
+          }
+      // One of several must not hold up the others; before a sink there is none. Then it is where it
+      // comes from.
+      if (several) unit = no_unit;
       if (unit == no_unit)
         for (const Value* v : op.operands())
           if (const Slice from = writer(*v); unit == no_unit && assigned(from))

@@ -82,7 +82,7 @@ class Inserter {
   double link(const Value& v, const Op& reader) const {
     const std::uint32_t from = unit_of(writer(v));
     const std::vector<std::uint32_t> to = unit_numbers(reader);
-    if (!is_merge(reader) && from != no_unit && std::find(to.begin(), to.end(), from) != to.end())
+    if (!is_merge(reader) && !is_on_chip(*v.def()) && !is_off_chip(*v.def()) && from != no_unit && std::find(to.begin(), to.end(), from) != to.end())
       return 0;
     double cycles = latency(from) + hops_ * machine_.network.hop_latency;
     if (is_off_chip(*v.def())) cycles += burst_latency_;
