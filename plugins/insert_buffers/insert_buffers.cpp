@@ -51,13 +51,13 @@ void register_(Registry& registry) {
   info.output = Level::flow;
   info.options = {{.name = "burst-latency",
                    .type = OptionType::integer,
-                   .fallback = "400",
+                   .fallback = std::to_string(mapping::default_burst_latency),
                    .help = "cycles that an answer of DRAM takes under load",
                    .min = 0,
                    .max = 100000},
                   {.name = "hops",
                    .type = OptionType::integer,
-                   .fallback = "4",
+                   .fallback = std::to_string(mapping::default_hops),
                    .help = "of a link, before it is placed",
                    .min = 1,
                    .max = 100}};

@@ -13,6 +13,8 @@ struct BufferCounts {
   std::int64_t units = 0;       ///< memory units for both
 };
 
+inline constexpr unsigned default_burst_latency = 400, default_hops = 4;
+
 /// `burst_latency`: cycles that an answer of DRAM is assumed to take. `hops`: of a link, as long as
 /// it is not placed. Units must be assigned. True if something changed.
 bool insert_buffers(Op& graph, const Machine& machine, unsigned burst_latency, unsigned hops,

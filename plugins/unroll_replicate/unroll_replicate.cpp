@@ -22,8 +22,20 @@
 ///
 /// Why here: late, so that everything before works on one copy (Section V-C, "late unrolling").
 ///
-/// Does not handle: the search for a number of copies that fits a machine.
+/// With `target-utilisation` the number of copies is the largest whose units, counted on a copy of
+/// the module that is mapped as the passes behind this one do, stay below that share of each kind
+/// that the machine has, and that can be placed.
+///
+/// Does not handle: different numbers of copies for different regions.
+#include <fmt/format.h>
+
+#include <array>
+
 #include "copies.hpp"
+#include "mapping/buffers.hpp"
+#include "mapping/link_kinds.hpp"
+#include "mapping/netlist.hpp"
+#include "mapping/split.hpp"
 #include "revet/abi.hpp"
 #include "revet/plugin.hpp"
 
@@ -33,27 +45,23 @@ namespace {
 /// More nodes than any machine has units for.
 constexpr std::int64_t most_nodes = 1'000'000;
 
-/// The largest factor that uses no more than that share of a machine.
-std::int64_t factor_for_target(const Module&, double) {
-  throw Error(Exit::usage, "unroll-replicate: target-utilisation needs a machine");
-}
-
 struct Options {
   std::int64_t factor;
   bool by_pointer;
   std::int64_t buffer;
+  double target;
 };
 
-Options options_of(const Module& module, const OptionValues& values) {
+Options options_of(const OptionValues& values) {
   Options out{values.integer("factor"), values.text("distribution") == "dynamic",
-              values.integer("buffer")};
+              values.integer("buffer"), 0};
   const double target = values.number("target-utilisation");
   if (target != 0 && out.factor != 0)
     throw Error(Exit::usage,
                 "unroll-replicate: give factor or target-utilisation, not both of them");
   if (target < 0 || target > 1)
     throw Error(Exit::usage, "unroll-replicate: target-utilisation is a number from 0 to 1");
-  if (target != 0) out.factor = factor_for_target(module, target);
+  out.target = target;
   return out;
 }
 
@@ -80,8 +88,69 @@ bool unroll(Block& graph, const Options& options, PassContext& context) {
   return changed;
 }
 
+// --- the factor for a share of the machine
+
+/// Maps a copy of the module as the passes behind this one do, with their defaults; says whether it
+/// keeps within the share, and, if `placed`, whether it can be placed.
+bool fits(const Module& module, Options options, std::int64_t factor, bool placed,
+          PassContext& context) {
+  const Machine& machine = context.machine();
+  const std::unique_ptr<Module> copy = module.clone();
+  options.factor = factor;
+  Diagnostics unheard;
+  PassContext trial(context.options, unheard);
+  for (Op& op : copy->body()) {
+    if (!op.is(ops::flow_graph)) continue;
+    unroll(op.body(), options, trial);
+    if (unheard.has_errors()) return false;
+    mapping::set_link_kinds(op, true, [](bool) {}, [] { return true; });
+    mapping::SplitCounts split;
+    mapping::split_contexts(op, machine, split);
+    mapping::assign_units(op, machine);
+    mapping::BufferCounts buffers;
+    mapping::insert_buffers(op, machine, mapping::default_burst_latency, mapping::default_hops,
+                            buffers);
+    std::array<unsigned, 3> used{};
+    for (const mapping::Unit& u : mapping::units_of(op)) ++used[static_cast<std::size_t>(u.kind)];
+    const unsigned have[] = {machine.compute_units(), machine.memory_units(),
+                             machine.address_generators()};
+    for (std::size_t k = 0; k < used.size(); ++k)
+      if (used[k] > options.target * have[k]) return false;
+    if (!placed) continue;
+    try {
+      mapping::place_and_route(mapping::links_of(op).netlist, machine, 1);
+    } catch (const Error&) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The largest factor that keeps within that share of the machine and places: units are counted for
+/// factors that double, then halve the distance; the last is placed, and lowered until it can be.
+std::int64_t factor_for_target(const Module& module, const Options& options, PassContext& context) {
+  constexpr std::int64_t most = 256;
+  if (!fits(module, options, 1, false, context)) return 1;
+  std::int64_t fit = 1, not_fit = 2;
+  while (not_fit <= most && fits(module, options, not_fit, false, context)) {
+    fit = not_fit;
+    not_fit *= 2;
+  }
+  while (not_fit - fit > 1) {
+    const std::int64_t middle = fit + (not_fit - fit) / 2;
+    (fits(module, options, middle, false, context) ? fit : not_fit) = middle;
+  }
+  while (fit > 1 && !fits(module, options, fit, true, context)) --fit;
+  return fit;
+}
+
 PassResult run(Module& module, PassContext& context) {
-  const Options options = options_of(module, context.options);
+  Options options = options_of(context.options);
+  if (options.target != 0) {
+    options.factor = factor_for_target(module, options, context);
+    context.count("factor", options.factor);
+    context.diagnostics.note({}, fmt::format("replicate regions have {} copies", options.factor));
+  }
   bool changed = false;
   context.visit(0);
   for (Op& op : module.body()) {
