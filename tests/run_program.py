@@ -29,6 +29,9 @@ import tempfile
 
 PASSES = ["inline", "canonicalize", "lower-adapters", "eliminate-hierarchy", "if-to-select", "canonicalize", "fuse-allocations",
           "hoist-allocations", "bufferize-replicate", "pack-subwords", "structure-to-cfg"]
+# Programs of tests need more memory accesses than programs of people.
+LARGE_MACHINE = [f"--set=machine.grid.{key}={n}"
+                 for key, n in (("rows", 64), ("columns", 64), ("address-columns", 5))]
 STAGES = [p if p not in PASSES[:i] else f"{p}#2" for i, p in enumerate(PASSES)]
 FORMATS = {"i8": "b", "u8": "B", "i16": "h", "u16": "H", "i32": "i", "u32": "I", "f32": "f", "bool": "B"}
 
@@ -141,7 +144,7 @@ def check(revet, program, folder, only):
             ("vrda-untimed depth 16", [source, "-p", "vrda-untimed", "--seed", "2", "--channel-depth", "16",
                                        "--memory-queue", "0"]),
             ("vrda-untimed depth 1", [source, "-p", "vrda-untimed", "--seed", "3", "--channel-depth", "1"]),
-            ("vrda", [source, "-p", "vrda", "--no-progress", "5000000"]),
+            ("vrda", [source, "-p", "vrda", "--no-progress", "5000000", *LARGE_MACHINE]),
             ("openmp checked", [source, "-p", "openmp", "--enable", "bounds-check"])]
     if program.error is None:
         runs.append(("openmp", [source, "-p", "openmp"]))

@@ -18,6 +18,9 @@ bool fits(const ContextCost& c, const Machine& m) {
 
 namespace {
 
+/// The op in a context that gives a value; null for arguments, and for arrays, which stand outside.
+Op* local_def(const Value* v) { return v->type().kind == Kind::dram ? nullptr : v->def(); }
+
 bool is_constant_op(const Op& op) { return op.is(arith_constant) || op.is(mem_dram_size); }
 
 // --- constants
@@ -186,7 +189,7 @@ class Schedule {
     const auto known = need_.find(op);
     if (known != need_.end()) return known->second;
     std::vector<unsigned> of;
-    for (const Value* v : op->operands()) of.push_back(v->def() ? need(v->def()) : 1);
+    for (const Value* v : op->operands()) of.push_back(local_def(v) ? need(local_def(v)) : 1);
     std::sort(of.rbegin(), of.rend());
     unsigned n = 1;
     for (unsigned i = 0; i < of.size(); ++i) n = std::max(n, of[i] + i);
@@ -195,8 +198,8 @@ class Schedule {
   void place(Op* op) {
     if (!placed_.insert(op).second) return;
     std::vector<Op*> before;
-    for (Value* v : op->operands())
-      if (v->def()) before.push_back(v->def());
+    for (const Value* v : op->operands())
+      if (local_def(v)) before.push_back(local_def(v));
     std::stable_sort(before.begin(), before.end(),
                      [&](const Op* a, const Op* b) { return need(a) > need(b); });
     for (Op* b : before) place(b);
@@ -230,6 +233,7 @@ class Costing {
       c.stages += takes_stage(*op);
       for (const Value* v : op->operands()) {
         last_use[v] = at;
+        if (v->type().kind == Kind::dram) continue;
         if (!v->def() || (inside.count(v->def()) == 0 && !rides_free(v))) add(inputs, v);
       }
       for (const auto& r : op->results())
@@ -301,7 +305,8 @@ void rebuild(Op& context, const std::vector<std::vector<Op*>>& pieces) {
     std::vector<Value*> inputs, outputs;
     for (Op* op : ops) {
       for (Value* v : op->operands())
-        if (!rides_free(v) && (!v->def() || inside.count(v->def()) == 0) &&
+        if (v->type().kind != Kind::dram && !rides_free(v) &&
+            (!v->def() || inside.count(v->def()) == 0) &&
             std::find(inputs.begin(), inputs.end(), v) == inputs.end())
           inputs.push_back(v);
       for (const auto& r : op->results())
