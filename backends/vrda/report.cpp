@@ -135,7 +135,7 @@ json units(const sim::Mapping& mapping, const sim::TimedResult& r) {
   json out = json::array();
   for (std::size_t i = 0; i < mapping.units.size(); ++i) {
     const auto& u = mapping.units[i];
-    json row = {{"path", fmt::format("{}{}.{}", sim::unit_kind_name(u.kind), i, u.name)},
+    json row = {{"path", unit_path(mapping, i)},
                 {"role", u.role}};
     if (u.row >= 0) row["place"] = {u.row, u.column};
     if (u.copy >= 0) row["copy"] = u.copy;
@@ -173,6 +173,11 @@ json links(const sim::Mapping& mapping, const Loaded& loaded, const sim::TimedRe
 }
 
 }  // namespace
+
+std::string unit_path(const sim::Mapping& mapping, std::size_t unit) {
+  const sim::Mapping::UnitInfo& u = mapping.units[unit];
+  return fmt::format("{}{}.{}", sim::unit_kind_name(u.kind), unit, u.name);
+}
 
 std::map<std::string, std::string> report(const Loaded& loaded, const sim::Mapping& mapping,
                                           const Machine& machine, const sim::TimedResult& result,
