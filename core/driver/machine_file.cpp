@@ -154,8 +154,12 @@ class Reader : private TomlNodes {
       file = given->second.value;
       file_loc_ = given->second.loc;
       own.erase(given);
+      std::error_code ec;
+      if (!file.has_parent_path() && !fs::exists(file, ec)) file = shipped_machines() / file;
     }
     read_file(file, 0);
+    // Everything would be missing.
+    if (diagnostics().has_errors()) return nullptr;
     for (const auto& [name, setting] : own) settings_[name] = setting;
     for (const auto& [name, setting] : settings_) {
       if (std::find(names_.begin(), names_.end(), name) == names_.end())
@@ -179,7 +183,13 @@ class Reader : private TomlNodes {
       text = revet::read_file(file);
     } catch (const Error& e) {
       if (!file_loc_.known()) throw;
-      diagnostics().error(file_loc_, e.what());
+      std::vector<std::string> ship;
+      for (const auto& entry : fs::directory_iterator(shipped_machines()))
+        ship.push_back(entry.path().filename().string());
+      std::sort(ship.begin(), ship.end());
+      diagnostics().error(file_loc_,
+                          e.what() + did_you_mean(file.filename().string(), ship) +
+                              fmt::format("; machines that ship: {}", fmt::join(ship, ", ")));
       return;
     }
     sources_.add(file.string(), text);
@@ -247,6 +257,7 @@ class Reader : private TomlNodes {
     };
     std::string shown;
     if (auto* const* text = std::get_if<std::string*>(&k.field)) {
+      if (s.type && *s.type != OptionType::text) return refuse("a string");
       **text = s.value;
       shown = fmt::format("\"{}\"", s.value);
     } else if (auto* const* flag = std::get_if<bool*>(&k.field)) {
