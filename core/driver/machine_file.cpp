@@ -6,6 +6,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <variant>
 
@@ -328,10 +329,16 @@ fs::path shipped_machines() {
 std::vector<std::pair<std::string, std::string>> machine_keys() {
   Machine m;
   std::vector<std::pair<std::string, std::string>> out;
-  for (const Key& k : keys_of(m))
-    out.emplace_back(k.name, k.min == k.max && k.max == 0
-                                 ? k.unit
-                                 : fmt::format("{}, {:g} to {:g}", k.unit, k.min, k.max));
+  const auto number = [](double v) {
+    return v == std::floor(v) ? fmt::format("{:.0f}", v) : fmt::format("{}", v);
+  };
+  for (const Key& k : keys_of(m)) {
+    const bool ranged = !std::holds_alternative<bool*>(k.field) &&
+                        !std::holds_alternative<std::string*>(k.field);
+    out.emplace_back(k.name, ranged ? fmt::format("{}, {} to {}", k.unit, number(k.min),
+                                                  number(k.max))
+                                    : k.unit);
+  }
   return out;
 }
 

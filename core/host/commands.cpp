@@ -33,7 +33,7 @@ const std::vector<Command>& commands() {
       {"backends", "[NAME]", "Lists backends, or describes one", list_command},
       {"ops", "[NAME]", "Lists the ops of the IR, or describes one", list_command},
       {"pipelines", "[NAME]", "Lists the pipelines that ship, or describes one", list_command},
-      {"reference", "passes|ops|backends|options|man|bash|zsh",
+      {"reference", "passes|ops|backends|options|machine|man|bash|zsh",
        "Prints a page of the reference, the man page or shell completion", reference_command},
       {"plugins", "[NAME]", "Lists the plugins that were found, or describes one", list_command},
   };
