@@ -340,8 +340,8 @@ TimedResult TimedInstance::result(TimedOutcome outcome) {
   r.threads = threads;
   r.firings = firings_;
   for (std::size_t p = 0; p < graph.pools().size(); ++p)
-    r.pointers_leaked += graph.pools()[p].pointers -
-                         memories.pool(static_cast<std::uint32_t>(p)).free_count();
+    r.pointers_leaked +=
+        graph.pools()[p].pointers - memories.pool(static_cast<std::uint32_t>(p)).free_count();
   for (std::size_t u = 0; u < units_.size(); ++u) {
     r.units.push_back(units_[u].spent);
     Cycle sum = 0;
@@ -372,8 +372,8 @@ TimedResult TimedInstance::result(TimedOutcome outcome) {
   r.dram.pending_clocks = d.pending_clocks();
   r.dram.activation_clocks = d.activation_clocks;
   if (outcome == TimedOutcome::finished && bursts_issued_ != bursts_completed_)
-    throw InternalError(fmt::format("{} bursts were issued and {} completed", bursts_issued_,
-                                    bursts_completed_));
+    throw InternalError(
+        fmt::format("{} bursts were issued and {} completed", bursts_issued_, bursts_completed_));
   if (outcome != TimedOutcome::finished) r.diagnosis = diagnose(*this, outcome);
   return r;
 }
@@ -396,8 +396,7 @@ unsigned unit_latency(const Machine& machine, UnitKind kind) {
   }
 }
 
-Mapping::Input link_timing(const Machine& machine, unsigned latency, unsigned hops,
-                           LinkKind kind) {
+Mapping::Input link_timing(const Machine& machine, unsigned latency, unsigned hops, LinkKind kind) {
   Mapping::Input in;
   in.hops = hops;
   in.latency = latency + hops * machine.network.hop_latency;
@@ -454,10 +453,9 @@ Mapping unmapped(const Graph& graph, const Machine& machine) {
     for (const StreamId s : node.in) {
       const Stream& stream = graph.stream(s);
       const NodeId writer = stream.writer.node;
-      const unsigned latency =
-          writer < n && !m.units_of[writer].empty()
-              ? unit_latency(machine, m.units[m.units_of[writer][0]].kind)
-              : machine.compute.latency;
+      const unsigned latency = writer < n && !m.units_of[writer].empty()
+                                   ? unit_latency(machine, m.units[m.units_of[writer][0]].kind)
+                                   : machine.compute.latency;
       m.inputs.push_back(link_timing(machine, latency, 1, link_kind(stream)));
       if (node.kind == NodeKind::buffer) {
         m.inputs.back().capacity += node.number;

@@ -49,9 +49,11 @@ ChromeTrace::ChromeTrace(const std::string& file, Filter filter, const sim::Mapp
       "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"machine\":{},\"clock_ghz\":{}}},"
       "\"traceEvents\":[",
       quoted(machine.name), machine.clock_ghz);
-  const auto name = [&](int process, const char* what, std::size_t thread, const std::string& text) {
-    event(fmt::format("{{\"name\":\"{}\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}}",
-                      what, process, thread, quoted(text)));
+  const auto name = [&](int process, const char* what, std::size_t thread,
+                        const std::string& text) {
+    event(fmt::format(
+        "{{\"name\":\"{}\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}}", what,
+        process, thread, quoted(text)));
   };
   bool any = false;
   for (int kind = 0; kind < 3; ++kind) {
@@ -94,16 +96,18 @@ void ChromeTrace::interval(std::uint32_t unit, int state, Cycle from, Cycle to) 
   constexpr const char* names[] = {"busy", "starved", "blocked"};
   // The colours are names that the viewers know.
   constexpr const char* colours[] = {"good", "bad", "terrible"};
-  event(fmt::format("{{\"name\":\"{}\",\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:.6f},\"dur\":{:.6f},"
-                    "\"cname\":\"{}\",\"args\":{{\"from\":{},\"to\":{}}}}}",
-                    names[state], process_[unit], unit, microseconds(from), microseconds(to - from),
-                    colours[state], from, to));
+  event(fmt::format(
+      "{{\"name\":\"{}\",\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:.6f},\"dur\":{:.6f},"
+      "\"cname\":\"{}\",\"args\":{{\"from\":{},\"to\":{}}}}}",
+      names[state], process_[unit], unit, microseconds(from), microseconds(to - from),
+      colours[state], from, to));
 }
 
 void ChromeTrace::counter(Cycle at, double read, double written) {
-  event(fmt::format("{{\"name\":\"GB/s\",\"ph\":\"C\",\"pid\":{},\"ts\":{:.6f},"
-                    "\"args\":{{\"read\":{:.3f},\"written\":{:.3f}}}}}",
-                    dram_process, microseconds(at), read, written));
+  event(
+      fmt::format("{{\"name\":\"GB/s\",\"ph\":\"C\",\"pid\":{},\"ts\":{:.6f},"
+                  "\"args\":{{\"read\":{:.3f},\"written\":{:.3f}}}}}",
+                  dram_process, microseconds(at), read, written));
 }
 
 void ChromeTrace::sample(Cycle to, std::uint64_t bytes_read, std::uint64_t bytes_written) {

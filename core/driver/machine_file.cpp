@@ -200,7 +200,8 @@ class Reader : private TomlNodes {
         if (const auto name = this->text(*base, "base")) {
           file_loc_ = loc_of(*base);
           if (depth == 8)
-            diagnostics().error(file_loc_, "machine files are based on each other more than 8 deep");
+            diagnostics().error(file_loc_,
+                                "machine files are based on each other more than 8 deep");
           else
             read_file(file.parent_path() / *name, depth + 1);
         }
@@ -238,8 +239,8 @@ class Reader : private TomlNodes {
     };
     const auto number = [&](OptionType type) -> std::optional<double> {
       const bool integer = type == OptionType::integer;
-      const std::string range = fmt::format("{} from {:g} to {:g}",
-                                            integer ? "an integer" : "a number", k.min, k.max);
+      const std::string range =
+          fmt::format("{} from {:g} to {:g}", integer ? "an integer" : "a number", k.min, k.max);
       const bool fits = !s.type || *s.type == type ||
                         (type == OptionType::number && *s.type == OptionType::integer);
       OptionSpec spec;
@@ -249,8 +250,8 @@ class Reader : private TomlNodes {
       if (fits && parsed.value) {
         OptionValues values;
         values.set(k.name, *parsed.value);
-        const double v = integer ? static_cast<double>(values.integer(k.name))
-                                 : values.number(k.name);
+        const double v =
+            integer ? static_cast<double>(values.integer(k.name)) : values.number(k.name);
         if (v >= k.min && v <= k.max) return v;
       }
       refuse(range);
@@ -286,9 +287,10 @@ class Reader : private TomlNodes {
     const Setting& s = settings_["dram.mapping"];
     DramMapping& m = machine_->dram.mapping;
     if (!read_mapping(machine_->dram.mapping_text, m)) {
-      diagnostics().error(s.loc, "'dram.mapping' expects fields like \"co1 ch5 pc1 bg2 co4 ba2 "
-                                 "ro14\" (column, channel, pseudo-channel, bank group, bank, row, "
-                                 "each with its bits)");
+      diagnostics().error(s.loc,
+                          "'dram.mapping' expects fields like \"co1 ch5 pc1 bg2 co4 ba2 "
+                          "ro14\" (column, channel, pseudo-channel, bank group, bank, row, "
+                          "each with its bits)");
       return;
     }
     const auto bits = [&](DramMapping::Field field) {
@@ -303,8 +305,9 @@ class Reader : private TomlNodes {
     if (bits(DramMapping::pseudo_channel) != 1 || bits(DramMapping::bank_group) != 2 ||
         bits(DramMapping::bank) != 2 || m.fields.front().first != DramMapping::column ||
         m.fields.front().second < 1)
-      diagnostics().error(s.loc, "'dram.mapping' must begin with a column bit, so that a burst of "
-                                 "64 bytes stays in a row, and have pc1, bg2 and ba2");
+      diagnostics().error(s.loc,
+                          "'dram.mapping' must begin with a column bit, so that a burst of "
+                          "64 bytes stays in a row, and have pc1, bg2 and ba2");
   }
 
   SourceManager& sources_;
@@ -333,11 +336,11 @@ std::vector<std::pair<std::string, std::string>> machine_keys() {
     return v == std::floor(v) ? fmt::format("{:.0f}", v) : fmt::format("{}", v);
   };
   for (const Key& k : keys_of(m)) {
-    const bool ranged = !std::holds_alternative<bool*>(k.field) &&
-                        !std::holds_alternative<std::string*>(k.field);
-    out.emplace_back(k.name, ranged ? fmt::format("{}, {} to {}", k.unit, number(k.min),
-                                                  number(k.max))
-                                    : k.unit);
+    const bool ranged =
+        !std::holds_alternative<bool*>(k.field) && !std::holds_alternative<std::string*>(k.field);
+    out.emplace_back(k.name, ranged
+                                 ? fmt::format("{}, {} to {}", k.unit, number(k.min), number(k.max))
+                                 : k.unit);
   }
   return out;
 }

@@ -271,8 +271,8 @@ void compile_command(const Command& command, const std::vector<std::string>& wor
     if (emit == "rir" || !can_emit) return answer_to(output, print(*program.module));
     const fs::path path(output);
     const std::string header = output == "-" ? "" : path.stem().string() + ".h";
-    BackendContext context{
-        pipeline.backend_options, session.diagnostics, program.name, header, 1, common.verbose, pipeline.model};
+    BackendContext context{pipeline.backend_options, session.diagnostics, program.name, header, 1,
+                           common.verbose,           pipeline.model};
     std::vector<EmittedFile> files;
     session.run_backend(*program.module, pipeline,
                         [&](const BackendInfo& b) { files = b.emit(*program.module, context); });

@@ -1,5 +1,7 @@
 /// The page of the reference about machine files: keys and ranges from the table that the reader
 /// uses, values and their sources from the files that ship.
+#include "machine_page.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include <sstream>
 
 #include "driver/machine_file.hpp"
-#include "machine_page.hpp"
 #include "support/files.hpp"
 
 namespace revet::host {
@@ -81,13 +82,16 @@ File read(const fs::path& path) {
 std::string machine_page() {
   const fs::path paper = "revet-hpca24.toml";
   const File file = read(shipped_machines() / paper);
-  std::string out = fmt::format("## Keys\n\nValues and sources are those of `{}`. {}\n\n"
-                                "| key | unit and range | value | source |\n|---|---|---|---|\n",
-                                paper.string(), file.head);
+  std::string out = fmt::format(
+      "## Keys\n\nValues and sources are those of `{}`. {}\n\n"
+      "| key | unit and range | value | source |\n|---|---|---|---|\n",
+      paper.string(), file.head);
   for (const auto& [key, unit] : machine_keys()) {
     const auto at = file.keys.find(key);
-    if (at == file.keys.end()) throw InternalError(fmt::format("{} has no '{}'", paper.string(), key));
-    out += fmt::format("| `{}` | {} | `{}` | {} |\n", key, unit, at->second.value, at->second.source);
+    if (at == file.keys.end())
+      throw InternalError(fmt::format("{} has no '{}'", paper.string(), key));
+    out +=
+        fmt::format("| `{}` | {} | `{}` | {} |\n", key, unit, at->second.value, at->second.source);
   }
   out += "\n## Machines that ship\n\n| file | what it is | what it changes |\n|---|---|---|\n";
   std::vector<fs::path> files;

@@ -261,8 +261,7 @@ void reference_command(const Command& command, const std::vector<std::string>& w
     if (page == "backends") answer(backends_page(session.plugins()));
     if (page == "ops") answer(ops_page());
     if (page == "options") answer(options_page());
-    if (page == "machine")
-      answer(std::string("# Machine files\n\n") + generated + machine_page());
+    if (page == "machine") answer(std::string("# Machine files\n\n") + generated + machine_page());
     if (page == "man") answer(man_page());
     if (page == "bash") answer(bash_completion());
     if (page == "zsh") answer(zsh_completion());

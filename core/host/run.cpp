@@ -173,9 +173,14 @@ void run_command(const Command& command, const std::vector<std::string>& words) 
                   fmt::format("pipeline '{}' has no backend that runs programs", pipeline.name));
     session.run_passes(*program.module, pipeline);
     Launch launch = load_launch(signature_of(*program.module), a.data, arguments);
-    BackendContext context{
-        pipeline.backend_options, session.diagnostics, program.name, "", a.reps, common.verbose, pipeline.model,
-        reported_bytes(launch, a.data)};
+    BackendContext context{pipeline.backend_options,
+                           session.diagnostics,
+                           program.name,
+                           "",
+                           a.reps,
+                           common.verbose,
+                           pipeline.model,
+                           reported_bytes(launch, a.data)};
     RunResult result;
     using Clock = std::chrono::steady_clock;
     const Clock::time_point start = Clock::now();
@@ -204,8 +209,9 @@ void run_command(const Command& command, const std::vector<std::string>& words) 
     if (common.json) return answer(text);
     std::string lines = summary(figures, host_seconds);
     if (!a.check.empty())
-      lines += fmt::format("outputs equal {}{}\n", a.check,
-                           a.tolerance.empty() ? "" : fmt::format(" within tolerance {}", a.tolerance));
+      lines +=
+          fmt::format("outputs equal {}{}\n", a.check,
+                      a.tolerance.empty() ? "" : fmt::format(" within tolerance {}", a.tolerance));
     answer(lines);
   });
 }

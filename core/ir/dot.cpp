@@ -6,13 +6,14 @@
 /// of its own: its streams come in at the arguments of its body and leave at its flow.yield.
 ///
 /// Branches between clusters make cycles of clusters, which dot ranks with `newrank` only.
+#include "dot.hpp"
+
 #include <fmt/format.h>
 
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "dot.hpp"
 #include "revet/ops.hpp"
 #include "revet/text.hpp"
 
@@ -67,8 +68,9 @@ class DotPrinter {
         "fontname=\"monospace\"];\n";
     block(module.body(), 0, 1);
     if (hidden_ != 0) {
-      out_ += fmt::format("  label={};\n",
-                          dot_quoted(fmt::format("{} of {} ops are drawn", total - hidden_, total)));
+      out_ +=
+          fmt::format("  label={};\n",
+                      dot_quoted(fmt::format("{} of {} ops are drawn", total - hidden_, total)));
     }
     walk(module, [&](Op& op) { edges(op); });
     out_ += "}\n";
@@ -128,8 +130,8 @@ class DotPrinter {
       hidden_ += inside;
     }
     if (inside == 0 || closed) {
-      out_ +=
-          fmt::format("{}{} [label={}{}];\n", pad, id, dot_quoted(label), closed ? ", style=bold" : "");
+      out_ += fmt::format("{}{} [label={}{}];\n", pad, id, dot_quoted(label),
+                          closed ? ", style=bold" : "");
       return;
     }
     out_ += fmt::format("{}subgraph cluster_{} {{\n{}  label={};\n", pad, id, pad,
@@ -156,8 +158,8 @@ class DotPrinter {
       clusters_of_[b.get()] = at;
       const std::string name =
           several ? fmt::format("^bb{}", blocks_.at(b.get())) : fmt::format("region {}", number);
-      out_ +=
-          fmt::format("{}  subgraph cluster_b{} {{\n{}    label={};\n", pad, at, pad, dot_quoted(name));
+      out_ += fmt::format("{}  subgraph cluster_b{} {{\n{}    label={};\n", pad, at, pad,
+                          dot_quoted(name));
       block(*b, depth + 1, indent + (several ? 3 : 2));
       out_ += pad + "  }\n";
     }

@@ -1,7 +1,7 @@
-/// Pictures of placed graphs for Graphviz: each unit is a box at its place on the grid, `dot` itself
-/// takes the positions. Nets are lines between the units; those of several values are one. The
-/// attributes are those that the passes of plugins/mapping write: a graph's `units`, a node's `unit`
-/// and `route`.
+/// Pictures of placed graphs for Graphviz: each unit is a box at its place on the grid, `dot`
+/// itself takes the positions. Nets are lines between the units; those of several values are one.
+/// The attributes are those that the passes of plugins/mapping write: a graph's `units`, a node's
+/// `unit` and `route`.
 ///
 /// With the figures of a run a box has stripes as long as the shares of the run that the unit was
 /// busy, starved and blocked.
@@ -39,8 +39,10 @@ class PlacedPrinter {
 
   std::string print() {
     out_ =
-        "digraph revet {\n  layout=neato;\n  inputscale=72;\n  splines=line;\n  outputorder=edgesfirst;\n"
-        "  node [shape=box, fixedsize=true, width=1.4, height=0.7, fontname=\"monospace\", fontsize=9, "
+        "digraph revet {\n  layout=neato;\n  inputscale=72;\n  splines=line;\n  "
+        "outputorder=edgesfirst;\n"
+        "  node [shape=box, fixedsize=true, width=1.4, height=0.7, fontname=\"monospace\", "
+        "fontsize=9, "
         "style=filled, fillcolor=white];\n  edge [arrowsize=0.5];\n";
     const Attr::Array& rows = *graph_.attr("units")->as_array();
     for (std::size_t u = 0; u < rows.size(); ++u) unit(u, *rows[u].as_array());
@@ -111,10 +113,11 @@ class PlacedPrinter {
         if (!from || result >= op.num_results()) continue;
         const Type type = op.result(result)->type();
         const bool dynamic = cells[1].as_bool() && *cells[1].as_bool();
-        const std::string style =
-            fmt::format("style={}, color={}",
-                        type.element == Kind::none ? "dotted" : type.scalar_link ? "dashed" : "solid",
-                        dynamic ? "purple" : "gray40");
+        const std::string style = fmt::format("style={}, color={}",
+                                              type.element == Kind::none ? "dotted"
+                                              : type.scalar_link         ? "dashed"
+                                                                         : "solid",
+                                              dynamic ? "purple" : "gray40");
         for (const Attr& sink : *cells[3].as_array())
           ++edges_[{*from, number((*sink.as_array())[0]), style}];
       }

@@ -95,7 +95,8 @@ void OutputFile::add(std::string_view bytes) {
 void OutputFile::finish() {
   int error = ::close(fd_) != 0 ? errno : 0;
   fd_ = -1;
-  if (error == 0 && target_ != path_ && ::rename(target_.c_str(), path_.c_str()) != 0) error = errno;
+  if (error == 0 && target_ != path_ && ::rename(target_.c_str(), path_.c_str()) != 0)
+    error = errno;
   if (error != 0 && target_ != path_) ::unlink(target_.c_str());
   remember_temporary("");
   if (error != 0) fail("write", path_, error);
