@@ -288,6 +288,8 @@ TimedResult TimedInstance::run() {
 TimedOutcome TimedInstance::loop(Cycle limit) {
   constexpr Cycle beat = 1 << 16;
   Cycle next_beat = now + beat;
+  const bool samples = options.on_sample && options.sample_every != 0 && !quiet_;
+  Cycle next_sample = samples ? now + options.sample_every : Channel::never;
   while (true) {
     finish_dram();
     for (const auto& [pool, pointer] : freed_) memories.pool(pool).give_back(pointer);
@@ -321,6 +323,11 @@ TimedOutcome TimedInstance::loop(Cycle limit) {
     if (options.heartbeat && !quiet_ && now >= next_beat) {
       options.heartbeat(now, threads_ended);
       next_beat = now + beat;
+    }
+    if (now >= next_sample) {
+      const DramSystemCounts moved = dram.counts();
+      options.on_sample(now, moved.bytes_read, moved.bytes_written);
+      next_sample = now + options.sample_every;
     }
   }
 }

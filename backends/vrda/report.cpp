@@ -31,8 +31,7 @@ json resources(const sim::Mapping& mapping, const Machine& machine) {
   }
   for (int k = 0; k < 3; ++k) out[kinds[k].first] = used[k];
   for (int k = 0; k < 3; ++k) out["of"][kinds[k].first] = kinds[k].second;
-  for (const auto& [role, n] : uses)
-    out["uses"][role] = {{"cu", n[0]}, {"mu", n[1]}, {"ag", n[2]}};
+  for (const auto& [role, n] : uses) out["uses"][role] = {{"cu", n[0]}, {"mu", n[1]}, {"ag", n[2]}};
   int critical = 0;
   const auto load = [&](int k) { return used[k] / static_cast<double>(kinds[k].second); };
   for (int k = 1; k < 3; ++k)
@@ -68,8 +67,8 @@ json dram(const sim::TimedResult& r, const Machine& machine, std::uint64_t bytes
               {"application_utilisation",
                bytes == 0 || ideal ? json(nullptr) : share(static_cast<double>(bytes), possible)},
               {"peak_gbps", machine.peak_gbps()},
-              {"row_hits", share(static_cast<double>(r.dram.row_hits),
-                                 static_cast<double>(r.dram.accesses))},
+              {"row_hits",
+               share(static_cast<double>(r.dram.row_hits), static_cast<double>(r.dram.accesses))},
               {"bursts_issued", r.dram.bursts_issued},
               {"bursts_completed", r.dram.bursts_completed},
               {"reads_shared", r.dram.reads_shared},
@@ -95,8 +94,8 @@ json stalls(const sim::Mapping& mapping, const sim::TimedResult& r) {
     json row;
     for (int s = 0; s < 4; ++s)
       row[states[s]] = share(static_cast<double>(sums[s]), static_cast<double>(total));
-    if (kind == 1) row["bank_conflicts"] = share(static_cast<double>(conflicts),
-                                                 static_cast<double>(total));
+    if (kind == 1)
+      row["bank_conflicts"] = share(static_cast<double>(conflicts), static_cast<double>(total));
     out[std::array{"cu", "mu", "ag"}[static_cast<std::size_t>(kind)]] = row;
   }
   return out;
@@ -127,7 +126,8 @@ json waits(const Loaded& loaded, const sim::TimedResult& r) {
   if (rows.size() > most) rows.resize(most);
   json out = json::array();
   for (const Row& row : rows)
-    out.push_back({{"link", row.text}, {"for", row.room ? "room" : "a token"}, {"cycles", row.cycles}});
+    out.push_back(
+        {{"link", row.text}, {"for", row.room ? "room" : "a token"}, {"cycles", row.cycles}});
   return out;
 }
 
@@ -135,8 +135,7 @@ json units(const sim::Mapping& mapping, const sim::TimedResult& r) {
   json out = json::array();
   for (std::size_t i = 0; i < mapping.units.size(); ++i) {
     const auto& u = mapping.units[i];
-    json row = {{"path", fmt::format("{}{}.{}", sim::unit_kind_name(u.kind), i, u.name)},
-                {"role", u.role}};
+    json row = {{"path", unit_path(mapping, i)}, {"role", u.role}};
     if (u.row >= 0) row["place"] = {u.row, u.column};
     if (u.copy >= 0) row["copy"] = u.copy;
     for (int s = 0; s < 4; ++s) row[states[s]] = r.units[i].cycles[s];
@@ -174,6 +173,11 @@ json links(const sim::Mapping& mapping, const Loaded& loaded, const sim::TimedRe
 
 }  // namespace
 
+std::string unit_path(const sim::Mapping& mapping, std::size_t unit) {
+  const sim::Mapping::UnitInfo& u = mapping.units[unit];
+  return fmt::format("{}{}.{}", sim::unit_kind_name(u.kind), unit, u.name);
+}
+
 std::map<std::string, std::string> report(const Loaded& loaded, const sim::Mapping& mapping,
                                           const Machine& machine, const sim::TimedResult& result,
                                           std::uint64_t bytes) {
@@ -191,14 +195,13 @@ std::map<std::string, std::string> report(const Loaded& loaded, const sim::Mappi
   put("waits", waits(loaded, result));
   put("units", units(mapping, result));
   put("machine", {{"name", machine.name}, {"hash", machine.hash}, {"keys", machine.text}});
-  put("model",
-      {{"version", 1},
-       {"fidelity",
-        {{"units", "cycle by cycle: one vector per input and output in a cycle"},
-         {"links", "latency and credits of the static route, per link; no contention"},
-         {"memory", "ports and bank conflicts per vector"},
-         {"address generators", "one burst per cycle, answers in order"},
-         {"dram", "every command of every channel"}}}});
+  put("model", {{"version", 1},
+                {"fidelity",
+                 {{"units", "cycle by cycle: one vector per input and output in a cycle"},
+                  {"links", "latency and credits of the static route, per link; no contention"},
+                  {"memory", "ports and bank conflicts per vector"},
+                  {"address generators", "one burst per cycle, answers in order"},
+                  {"dram", "every command of every channel"}}}});
   return out;
 }
 

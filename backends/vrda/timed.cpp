@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
+#include "chrome_trace.hpp"
+#include "progress.hpp"
 #include "report.hpp"
 #include "timed.hpp"
 
@@ -17,10 +21,27 @@ RunResult run(const Module& module, Launch& launch, BackendContext& context) {
   sim::TimedOptions options;
   options.max_cycles = static_cast<std::uint64_t>(context.options.integer("max-cycles"));
   options.no_progress = static_cast<std::uint64_t>(context.options.integer("no-progress"));
+  const std::string& file = context.options.text("trace");
+  const ChromeTrace::Filter filter = ChromeTrace::filter(context.options.text("trace-window"),
+                                                         context.options.text("trace-units"));
+  std::optional<ChromeTrace> trace;
+  if (!file.empty()) trace.emplace(file, filter, mapping, machine).attach(options);
   RunResult out;
   for (unsigned rep = 0; rep < context.reps; ++rep) {
     if (rep != 0) launch.restore();
-    const sim::TimedResult result = sim::run_timed(graph, mapping, machine, arrays, options);
+    const sim::TimedResult result = [&] {
+      Progress progress;
+      progress.attach(options);
+      return sim::run_timed(graph, mapping, machine, arrays, options);
+    }();
+    // All repetitions take the same cycles; a run that is stuck has a trace too.
+    if (trace) {
+      trace->finish(result);
+      trace.reset();
+      options.on_interval = nullptr;
+      options.on_sample = nullptr;
+    }
+    options.heartbeat = nullptr;
     if (result.outcome != sim::TimedOutcome::finished)
       throw Error(Exit::unfinished, result.diagnosis.substr(0, result.diagnosis.size() - 1));
     if (result.pointers_leaked != 0)
@@ -51,6 +72,21 @@ BackendInfo timed_backend() {
        .fallback = "10000000",
        .help = "give up when no thread ends in so many cycles; 0: never",
        .min = 0,
+       .flag = true},
+      {.name = "trace",
+       .type = OptionType::text,
+       .fallback = "",
+       .help = "file for what each unit did in time, for trace viewers like Perfetto; -: stdout",
+       .flag = true},
+      {.name = "trace-window",
+       .type = OptionType::text,
+       .fallback = "",
+       .help = "FROM:TO, the cycles that are in the trace; either may be left out",
+       .flag = true},
+      {.name = "trace-units",
+       .type = OptionType::text,
+       .fallback = "*",
+       .help = "pattern, as of a shell, of the units in the trace, by their paths in --stats",
        .flag = true},
   };
   info.native_ops = {"arith.extract", "arith.insert"};

@@ -6,6 +6,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <variant>
 
@@ -154,8 +155,12 @@ class Reader : private TomlNodes {
       file = given->second.value;
       file_loc_ = given->second.loc;
       own.erase(given);
+      std::error_code ec;
+      if (!file.has_parent_path() && !fs::exists(file, ec)) file = shipped_machines() / file;
     }
     read_file(file, 0);
+    // Everything would be missing.
+    if (diagnostics().has_errors()) return nullptr;
     for (const auto& [name, setting] : own) settings_[name] = setting;
     for (const auto& [name, setting] : settings_) {
       if (std::find(names_.begin(), names_.end(), name) == names_.end())
@@ -179,7 +184,13 @@ class Reader : private TomlNodes {
       text = revet::read_file(file);
     } catch (const Error& e) {
       if (!file_loc_.known()) throw;
-      diagnostics().error(file_loc_, e.what());
+      std::vector<std::string> ship;
+      for (const auto& entry : fs::directory_iterator(shipped_machines()))
+        ship.push_back(entry.path().filename().string());
+      std::sort(ship.begin(), ship.end());
+      diagnostics().error(file_loc_,
+                          e.what() + did_you_mean(file.filename().string(), ship) +
+                              fmt::format("; machines that ship: {}", fmt::join(ship, ", ")));
       return;
     }
     sources_.add(file.string(), text);
@@ -189,7 +200,8 @@ class Reader : private TomlNodes {
         if (const auto name = this->text(*base, "base")) {
           file_loc_ = loc_of(*base);
           if (depth == 8)
-            diagnostics().error(file_loc_, "machine files are based on each other more than 8 deep");
+            diagnostics().error(file_loc_,
+                                "machine files are based on each other more than 8 deep");
           else
             read_file(file.parent_path() / *name, depth + 1);
         }
@@ -227,8 +239,8 @@ class Reader : private TomlNodes {
     };
     const auto number = [&](OptionType type) -> std::optional<double> {
       const bool integer = type == OptionType::integer;
-      const std::string range = fmt::format("{} from {:g} to {:g}",
-                                            integer ? "an integer" : "a number", k.min, k.max);
+      const std::string range =
+          fmt::format("{} from {:g} to {:g}", integer ? "an integer" : "a number", k.min, k.max);
       const bool fits = !s.type || *s.type == type ||
                         (type == OptionType::number && *s.type == OptionType::integer);
       OptionSpec spec;
@@ -238,8 +250,8 @@ class Reader : private TomlNodes {
       if (fits && parsed.value) {
         OptionValues values;
         values.set(k.name, *parsed.value);
-        const double v = integer ? static_cast<double>(values.integer(k.name))
-                                 : values.number(k.name);
+        const double v =
+            integer ? static_cast<double>(values.integer(k.name)) : values.number(k.name);
         if (v >= k.min && v <= k.max) return v;
       }
       refuse(range);
@@ -247,6 +259,7 @@ class Reader : private TomlNodes {
     };
     std::string shown;
     if (auto* const* text = std::get_if<std::string*>(&k.field)) {
+      if (s.type && *s.type != OptionType::text) return refuse("a string");
       **text = s.value;
       shown = fmt::format("\"{}\"", s.value);
     } else if (auto* const* flag = std::get_if<bool*>(&k.field)) {
@@ -274,9 +287,10 @@ class Reader : private TomlNodes {
     const Setting& s = settings_["dram.mapping"];
     DramMapping& m = machine_->dram.mapping;
     if (!read_mapping(machine_->dram.mapping_text, m)) {
-      diagnostics().error(s.loc, "'dram.mapping' expects fields like \"co1 ch5 pc1 bg2 co4 ba2 "
-                                 "ro14\" (column, channel, pseudo-channel, bank group, bank, row, "
-                                 "each with its bits)");
+      diagnostics().error(s.loc,
+                          "'dram.mapping' expects fields like \"co1 ch5 pc1 bg2 co4 ba2 "
+                          "ro14\" (column, channel, pseudo-channel, bank group, bank, row, "
+                          "each with its bits)");
       return;
     }
     const auto bits = [&](DramMapping::Field field) {
@@ -291,8 +305,9 @@ class Reader : private TomlNodes {
     if (bits(DramMapping::pseudo_channel) != 1 || bits(DramMapping::bank_group) != 2 ||
         bits(DramMapping::bank) != 2 || m.fields.front().first != DramMapping::column ||
         m.fields.front().second < 1)
-      diagnostics().error(s.loc, "'dram.mapping' must begin with a column bit, so that a burst of "
-                                 "64 bytes stays in a row, and have pc1, bg2 and ba2");
+      diagnostics().error(s.loc,
+                          "'dram.mapping' must begin with a column bit, so that a burst of "
+                          "64 bytes stays in a row, and have pc1, bg2 and ba2");
   }
 
   SourceManager& sources_;
@@ -317,10 +332,16 @@ fs::path shipped_machines() {
 std::vector<std::pair<std::string, std::string>> machine_keys() {
   Machine m;
   std::vector<std::pair<std::string, std::string>> out;
-  for (const Key& k : keys_of(m))
-    out.emplace_back(k.name, k.min == k.max && k.max == 0
-                                 ? k.unit
-                                 : fmt::format("{}, {:g} to {:g}", k.unit, k.min, k.max));
+  const auto number = [](double v) {
+    return v == std::floor(v) ? fmt::format("{:.0f}", v) : fmt::format("{}", v);
+  };
+  for (const Key& k : keys_of(m)) {
+    const bool ranged =
+        !std::holds_alternative<bool*>(k.field) && !std::holds_alternative<std::string*>(k.field);
+    out.emplace_back(k.name, ranged
+                                 ? fmt::format("{}, {} to {}", k.unit, number(k.min), number(k.max))
+                                 : k.unit);
+  }
   return out;
 }
 

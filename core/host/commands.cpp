@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "driver/reproducer.hpp"
+#include "ir/dot.hpp"
 #include "revet/text.hpp"
 #include "support/files.hpp"
 
@@ -32,7 +33,7 @@ const std::vector<Command>& commands() {
       {"backends", "[NAME]", "Lists backends, or describes one", list_command},
       {"ops", "[NAME]", "Lists the ops of the IR, or describes one", list_command},
       {"pipelines", "[NAME]", "Lists the pipelines that ship, or describes one", list_command},
-      {"reference", "passes|ops|backends|options|man|bash|zsh",
+      {"reference", "passes|ops|backends|options|machine|man|bash|zsh",
        "Prints a page of the reference, the man page or shell completion", reference_command},
       {"plugins", "[NAME]", "Lists the plugins that were found, or describes one", list_command},
   };
@@ -189,15 +190,55 @@ std::string required_input(const Command& command, const po::variables_map& valu
   return values["input"].as<std::vector<std::string>>()[0];
 }
 
+namespace {
+
+/// Of the file that `run --stats` wrote.
+UnitShares shares_of(const std::string& file) {
+  UnitShares out;
+  try {
+    const nlohmann::json figures = nlohmann::json::parse(read_file(file));
+    for (const nlohmann::json& unit : figures.at("units")) {
+      double total = 0;
+      std::array<double, 3> shares{};
+      const char* const states[] = {"busy", "starved", "blocked", "idle"};
+      for (std::size_t i = 0; i < 4; ++i) {
+        const double cycles = unit.at(states[i]).get<double>();
+        total += cycles;
+        if (i < 3) shares[i] = cycles;
+      }
+      for (double& s : shares) s = total > 0 ? s / total : 0;
+      out[unit.at("path").get<std::string>()] = shares;
+    }
+  } catch (const nlohmann::json::exception& e) {
+    throw Error(Exit::usage,
+                fmt::format("{} has no figures of a simulated run: {}", file, e.what()));
+  }
+  return out;
+}
+
+/// A placed graph is drawn as its units.
+std::string picture(const Module& module, const std::string& stats) {
+  const UnitShares shares = stats.empty() ? UnitShares{} : shares_of(stats);
+  if (auto placed = print_placed_dot(module, stats.empty() ? nullptr : &shares)) return *placed;
+  if (!stats.empty())
+    throw Error(Exit::usage, "--stats colours a placed graph, which the pipeline does not make");
+  return print_dot(module);
+}
+
+}  // namespace
+
 void compile_command(const Command& command, const std::vector<std::string>& words) {
   Common common;
   std::string pipeline_name;
   std::string output = "-";
   std::string emit;
+  std::string stats;
   po::options_description own("Options");
   own.add_options()("pipeline,p", po::value(&pipeline_name)->value_name("PIPELINE"),
                     "shipped pipeline or file")("output,o", po::value(&output)->value_name("PATH"),
                                                 "file to write (default: -, stdout)")(
+      "stats", po::value(&stats)->value_name("FILE"),
+      "with --emit dot: the figures of a run, to colour the units of the placed graph by")(
       "emit", po::value(&emit)->value_name("WHAT"),
       "rir or dot (the module after the passes) or source; default: source where the backend emits "
       "it");
@@ -213,6 +254,8 @@ void compile_command(const Command& command, const std::vector<std::string>& wor
   if (!emit.empty() && std::find(forms.begin(), forms.end(), emit) == forms.end())
     throw Error(Exit::usage, fmt::format("--emit is one of {}, not '{}'{}", fmt::join(forms, ", "),
                                          emit, did_you_mean(emit, forms)));
+  if (!stats.empty() && emit != "dot")
+    throw Error(Exit::usage, "--stats of revet compile goes with --emit dot");
   in_session(common, [&](Session& session) {
     Pipeline pipeline = session.read_pipeline(pipeline_name);
     Program program = session.load_program(input);
@@ -224,12 +267,12 @@ void compile_command(const Command& command, const std::vector<std::string>& wor
     if (emit == "source" && !can_emit)
       throw Error(Exit::usage,
                   fmt::format("pipeline '{}' has no backend that emits source", pipeline.name));
-    if (emit == "dot") return answer_to(output, print_dot(*program.module));
+    if (emit == "dot") return answer_to(output, picture(*program.module, stats));
     if (emit == "rir" || !can_emit) return answer_to(output, print(*program.module));
     const fs::path path(output);
     const std::string header = output == "-" ? "" : path.stem().string() + ".h";
-    BackendContext context{
-        pipeline.backend_options, session.diagnostics, program.name, header, 1, common.verbose, pipeline.model};
+    BackendContext context{pipeline.backend_options, session.diagnostics, program.name, header, 1,
+                           common.verbose,           pipeline.model};
     std::vector<EmittedFile> files;
     session.run_backend(*program.module, pipeline,
                         [&](const BackendInfo& b) { files = b.emit(*program.module, context); });

@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "commands.hpp"
+#include "machine_page.hpp"
 #include "revet/abi.hpp"
 
 namespace revet::host {
@@ -248,8 +249,8 @@ void reference_command(const Command& command, const std::vector<std::string>& w
   Common common;
   const po::variables_map values =
       parse_options(command, words, po::options_description(), one_input(), common);
-  const std::vector<std::string> pages = {"passes", "ops",  "backends", "options",
-                                          "man",    "bash", "zsh"};
+  const std::vector<std::string> pages = {"passes",  "ops", "backends", "options",
+                                          "machine", "man", "bash",     "zsh"};
   const std::string page =
       values.count("input") != 0 ? values["input"].as<std::vector<std::string>>()[0] : "";
   if (std::find(pages.begin(), pages.end(), page) == pages.end())
@@ -260,6 +261,7 @@ void reference_command(const Command& command, const std::vector<std::string>& w
     if (page == "backends") answer(backends_page(session.plugins()));
     if (page == "ops") answer(ops_page());
     if (page == "options") answer(options_page());
+    if (page == "machine") answer(std::string("# Machine files\n\n") + generated + machine_page());
     if (page == "man") answer(man_page());
     if (page == "bash") answer(bash_completion());
     if (page == "zsh") answer(zsh_completion());

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "figures.hpp"
 #include "launch/data.hpp"
 #include "provenance.hpp"
 
@@ -18,7 +20,7 @@ struct RunArguments {
   std::string out;
   std::string check;
   std::string tolerance;
-  std::string stats;
+  std::vector<std::string> stats;
   std::vector<std::string> args;
   unsigned reps = 1;
 };
@@ -36,7 +38,8 @@ po::options_description run_options(RunArguments& a) {
       "for --check of float arrays; default: exact")(
       "reps", po::value(&a.reps)->value_name("N"),
       "repetitions, each on the original contents (default 1)")(
-      "stats", po::value(&a.stats)->value_name("FILE"), "write the figures of the run as JSON");
+      "stats", po::value(&a.stats)->composing()->value_name("FILE"),
+      "write the figures of the run as JSON, or where FILE ends in .csv as a table (repeatable)");
   return own;
 }
 
@@ -110,24 +113,6 @@ nlohmann::ordered_json statistics(const Program& program, const Pipeline& pipeli
   return j;
 }
 
-std::string summary(const nlohmann::ordered_json& j, const RunArguments& a) {
-  std::string out =
-      fmt::format("{} on {}: {} dataflow threads, {} host thread{}, {} bytes",
-                  j["app"].get<std::string>(), j["target"].get<std::string>(),
-                  j["threads"].get<std::uint64_t>(), j["host_threads"].get<unsigned>(),
-                  j["host_threads"] == 1 ? "" : "s", j["bytes"].get<std::uint64_t>());
-  if (!j["seconds"].is_null()) {
-    out += fmt::format(", {:.6f} s", j["seconds"].get<double>());
-    if (j["reps"] != 1) out += fmt::format(" (median of {})", j["reps"].get<unsigned>());
-  }
-  if (!j["gbps"].is_null()) out += fmt::format(", {:.3f} GB/s", j["gbps"].get<double>());
-  out += '\n';
-  if (!j["checked"].is_null())
-    out += fmt::format("outputs equal {}{}\n", a.check,
-                       a.tolerance.empty() ? "" : fmt::format(" within tolerance {}", a.tolerance));
-  return out;
-}
-
 }  // namespace
 
 void run_command(const Command& command, const std::vector<std::string>& words) {
@@ -188,24 +173,46 @@ void run_command(const Command& command, const std::vector<std::string>& words) 
                   fmt::format("pipeline '{}' has no backend that runs programs", pipeline.name));
     session.run_passes(*program.module, pipeline);
     Launch launch = load_launch(signature_of(*program.module), a.data, arguments);
-    BackendContext context{
-        pipeline.backend_options, session.diagnostics, program.name, "", a.reps, common.verbose, pipeline.model,
-        reported_bytes(launch, a.data)};
+    BackendContext context{pipeline.backend_options,
+                           session.diagnostics,
+                           program.name,
+                           "",
+                           a.reps,
+                           common.verbose,
+                           pipeline.model,
+                           reported_bytes(launch, a.data)};
     RunResult result;
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point start = Clock::now();
     session.run_backend(*program.module, pipeline, [&](const BackendInfo& b) {
       result = b.run(*program.module, launch, context);
     });
+    const double host_seconds =
+        std::chrono::duration<double>(Clock::now() - start).count() / a.reps;
     session.flush();
     if (!a.out.empty()) write_outputs(launch, a.out);
     if (!a.check.empty()) check_outputs(launch, a.check, tolerance);
     auto figures =
         statistics(program, pipeline, result, reported_bytes(launch, a.data), !a.check.empty());
-    if (!a.stats.empty())
+    if (!a.stats.empty()) {
       figures["made_by"] = provenance(common.run.reproduce.command, pipeline, session.plugins(),
                                       {input, program.hash, a.data}, launch);
+      figures["made_by"]["host"]["seconds"] = host_seconds;
+    }
     const std::string text = json_text(figures);
-    if (!a.stats.empty()) answer_to(a.stats, text);
-    if (a.stats != "-") answer(common.json ? text : summary(figures, a));
+    bool answered = false;
+    for (const std::string& file : a.stats) {
+      answer_to(file, file.ends_with(".csv") ? csv(figures) : text);
+      answered |= file == "-";
+    }
+    if (answered) return;
+    if (common.json) return answer(text);
+    std::string lines = summary(figures, host_seconds);
+    if (!a.check.empty())
+      lines +=
+          fmt::format("outputs equal {}{}\n", a.check,
+                      a.tolerance.empty() ? "" : fmt::format(" within tolerance {}", a.tolerance));
+    answer(lines);
   });
 }
 

@@ -6,6 +6,8 @@
 /// of its own: its streams come in at the arguments of its body and leave at its flow.yield.
 ///
 /// Branches between clusters make cycles of clusters, which dot ranks with `newrank` only.
+#include "dot.hpp"
+
 #include <fmt/format.h>
 
 #include <map>
@@ -16,10 +18,8 @@
 #include "revet/text.hpp"
 
 namespace revet {
-namespace {
 
-/// A label: quotes and backslashes escaped, other control characters shown as '?'.
-std::string quoted(std::string_view text) {
+std::string dot_quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\')
@@ -31,6 +31,8 @@ std::string quoted(std::string_view text) {
   }
   return out + '"';
 }
+
+namespace {
 
 void count_by_depth(const Region& region, unsigned depth, std::map<unsigned, std::size_t>& counts) {
   for (const auto& block : region.blocks())
@@ -66,8 +68,9 @@ class DotPrinter {
         "fontname=\"monospace\"];\n";
     block(module.body(), 0, 1);
     if (hidden_ != 0) {
-      out_ += fmt::format("  label={};\n",
-                          quoted(fmt::format("{} of {} ops are drawn", total - hidden_, total)));
+      out_ +=
+          fmt::format("  label={};\n",
+                      dot_quoted(fmt::format("{} of {} ops are drawn", total - hidden_, total)));
     }
     walk(module, [&](Op& op) { edges(op); });
     out_ += "}\n";
@@ -82,7 +85,7 @@ class DotPrinter {
       const std::string id = fmt::format("n{}", next_++);
       nodes_[arg.get()] = id;
       out_ += fmt::format("{}{} [shape=ellipse, label={}];\n", pad, id,
-                          quoted(fmt::format("%{}: {}", arg->name(), arg->type().str())));
+                          dot_quoted(fmt::format("%{}: {}", arg->name(), arg->type().str())));
     }
     std::size_t skipped = 0;
     for (Op& op : b) {
@@ -97,7 +100,7 @@ class DotPrinter {
     if (skipped == 0) return;
     hidden_ += skipped;
     out_ += fmt::format("{}n{} [style=dashed, label={}];\n", pad, next_++,
-                        quoted(fmt::format("and {} more ops", skipped)));
+                        dot_quoted(fmt::format("and {} more ops", skipped)));
   }
 
   /// As the printer does.
@@ -127,19 +130,19 @@ class DotPrinter {
       hidden_ += inside;
     }
     if (inside == 0 || closed) {
-      out_ +=
-          fmt::format("{}{} [label={}{}];\n", pad, id, quoted(label), closed ? ", style=bold" : "");
+      out_ += fmt::format("{}{} [label={}{}];\n", pad, id, dot_quoted(label),
+                          closed ? ", style=bold" : "");
       return;
     }
     out_ += fmt::format("{}subgraph cluster_{} {{\n{}  label={};\n", pad, id, pad,
-                        quoted(op.is(ops::flow_context) ? label : op.name()));
+                        dot_quoted(op.is(ops::flow_context) ? label : op.name()));
     for (unsigned i = 0; i < op.num_regions(); ++i) region(op.region(i), i, depth, indent);
     const Op* yield = op.is(ops::flow_context) ? op.body().last() : nullptr;
     if (const auto at = ops_.find(yield); yield && at != ops_.end()) {
       opened_.insert(&op);
       for (const auto& r : op.results()) nodes_[r.get()] = at->second;
     } else {
-      out_ += fmt::format("{}  {} [label={}];\n", pad, id, quoted(label));
+      out_ += fmt::format("{}  {} [label={}];\n", pad, id, dot_quoted(label));
     }
     out_ += pad + "}\n";
   }
@@ -149,14 +152,14 @@ class DotPrinter {
     const bool several = r.blocks().size() > 1;
     if (several)
       out_ += fmt::format("{}  subgraph cluster_r{} {{\n{}    label={};\n", pad, clusters_++, pad,
-                          quoted(fmt::format("region {}", number)));
+                          dot_quoted(fmt::format("region {}", number)));
     for (const auto& b : r.blocks()) {
       const unsigned at = clusters_++;
       clusters_of_[b.get()] = at;
       const std::string name =
           several ? fmt::format("^bb{}", blocks_.at(b.get())) : fmt::format("region {}", number);
-      out_ +=
-          fmt::format("{}  subgraph cluster_b{} {{\n{}    label={};\n", pad, at, pad, quoted(name));
+      out_ += fmt::format("{}  subgraph cluster_b{} {{\n{}    label={};\n", pad, at, pad,
+                          dot_quoted(name));
       block(*b, depth + 1, indent + (several ? 3 : 2));
       out_ += pad + "  }\n";
     }
@@ -199,7 +202,7 @@ class DotPrinter {
             const std::string& label) {
     const bool back = std::stoul(from.substr(1)) > std::stoul(to.substr(1));
     out_ += fmt::format("  {} -> {} [{}{}label={}];\n", from, to, how,
-                        back ? "constraint=false, " : "", quoted(label));
+                        back ? "constraint=false, " : "", dot_quoted(label));
   }
 
   /// Where a value comes from, as far as it is drawn.

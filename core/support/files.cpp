@@ -65,27 +65,47 @@ void remove_if_interrupted(const fs::path& folder) noexcept {
   std::strncpy(temporary_folder, folder.c_str(), sizeof temporary_folder - 1);
 }
 
-void write_file(const fs::path& path, std::string_view bytes) {
+OutputFile::OutputFile(fs::path path) : path_(std::move(path)) {
   struct stat info {};
   // A device or pipe cannot be replaced by a rename, and a half-written one harms nobody.
-  const bool special = ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
-  if (special && S_ISDIR(info.st_mode)) fail("write", path, EISDIR);
-  const fs::path target =
-      special
-          ? path
-          : path.parent_path() / fmt::format(".{}.{}.tmp", path.filename().string(), ::getpid());
-  if (!special) remember_temporary(target.c_str());
-  const int fd =
-      ::open(target.c_str(), O_WRONLY | O_CLOEXEC | (special ? 0 : O_CREAT | O_TRUNC), 0666);
-  int error = fd < 0 ? errno : 0;
-  if (fd >= 0) {
-    if (!write_all(fd, bytes)) error = errno;
-    if (::close(fd) != 0 && error == 0) error = errno;
-    if (error == 0 && !special && ::rename(target.c_str(), path.c_str()) != 0) error = errno;
-    if (error != 0 && !special) ::unlink(target.c_str());
-  }
+  const bool special = ::stat(path_.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+  if (special && S_ISDIR(info.st_mode)) fail("write", path_, EISDIR);
+  target_ = special ? path_
+                    : path_.parent_path() /
+                          fmt::format(".{}.{}.tmp", path_.filename().string(), ::getpid());
+  if (!special) remember_temporary(target_.c_str());
+  fd_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC | (special ? 0 : O_CREAT | O_TRUNC), 0666);
+  if (fd_ >= 0) return;
+  const int error = errno;
   remember_temporary("");
-  if (error != 0) fail("write", path, error);
+  fail("write", path_, error);
+}
+
+OutputFile::~OutputFile() {
+  if (fd_ < 0) return;
+  ::close(fd_);
+  if (target_ != path_) ::unlink(target_.c_str());
+  remember_temporary("");
+}
+
+void OutputFile::add(std::string_view bytes) {
+  if (!write_all(fd_, bytes)) fail("write", path_, errno);
+}
+
+void OutputFile::finish() {
+  int error = ::close(fd_) != 0 ? errno : 0;
+  fd_ = -1;
+  if (error == 0 && target_ != path_ && ::rename(target_.c_str(), path_.c_str()) != 0)
+    error = errno;
+  if (error != 0 && target_ != path_) ::unlink(target_.c_str());
+  remember_temporary("");
+  if (error != 0) fail("write", path_, error);
+}
+
+void write_file(const fs::path& path, std::string_view bytes) {
+  OutputFile file(path);
+  file.add(bytes);
+  file.finish();
 }
 
 namespace {

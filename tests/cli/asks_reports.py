@@ -162,6 +162,8 @@ def published_schema(s):
     for app in ("kD-tree", "murmur3", "huff-dec"):
         for data in ("tiny", "edge-count0"):
             runs.append([str(s.root / f"apps/{app}/{app}.rvt"), "-p", "interp", "--data", str(s.root / f"apps/{app}/data/{data}")])
+    runs += [["p.rvt", "-p", "vrda-untimed", "--data", "d"], ["p.rvt", "-p", "vrda", "--data", "d"],
+             ["p.rvt", "-p", "vrda", "--data", "d", "--set", "machine.dram.ideal=true"]]
     empty = s.write("empty.rvt", "void main() {}\n")
     runs.append([empty, "-p", "interp"])
     for words in runs:

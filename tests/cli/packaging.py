@@ -11,7 +11,7 @@ from suite import run_groups
 
 
 def reference(s):
-    for page in ("passes", "ops", "backends", "options"):
+    for page in ("passes", "ops", "backends", "options", "machine"):
         made = s.run(["reference", page]).stdout.decode()
         s.check(f"docs/reference/{page}.md is what the program says (tools/docs.sh rewrites it)",
                 made == pathlib.Path(s.root, f"docs/reference/{page}.md").read_text())

@@ -80,6 +80,10 @@ struct TimedOptions {
   std::function<void(Cycle cycle, std::uint64_t threads_ended)> heartbeat;
   /// Called when a unit's state changes, with the interval that ended; may be empty.
   std::function<void(std::uint32_t unit, int state, Cycle from, Cycle to)> on_interval;
+  /// Called in the first cycle that something happens in after so many cycles, with what DRAM has
+  /// moved until then; 0: never.
+  Cycle sample_every = 0;
+  std::function<void(Cycle cycle, std::uint64_t bytes_read, std::uint64_t bytes_written)> on_sample;
 };
 
 enum class TimedOutcome : std::uint8_t { finished, deadlock, no_progress, limit };
