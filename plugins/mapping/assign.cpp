@@ -36,8 +36,7 @@ class Assigner {
     folds();
     for (Op* op : order_) {
       if (op->is(flow_source) || op->is(flow_sink) || op->is(flow_sram) || is_on_chip(*op) ||
-          is_off_chip(*op) ||
-          op->is(flow_buffer))
+          is_off_chip(*op) || op->is(flow_buffer))
         continue;
       if (op->is(flow_void_join) || is_constant(*op) || assigned({op, 0})) continue;
       if (is_bundle_node(*op))
@@ -68,8 +67,8 @@ class Assigner {
 
   // --- memories
 
-  /// Every SRAM has units of its own: as many as its buffers fill, and as its accesses need contexts
-  /// and inputs. The queue of its pointers is in the first.
+  /// Every SRAM has units of its own: as many as its buffers fill, and as its accesses need
+  /// contexts and inputs. The queue of its pointers is in the first.
   void memories() {
     for (Op& op : graph_.body()) {
       if (!op.is(flow_sram)) continue;
@@ -129,8 +128,8 @@ class Assigner {
     for (Op* op : order_)
       if (op->is(flow_buffer) && !assigned({op, 0})) {
         const auto at = open.find(domains_.of(*op->operand(0)));
-        set({op, 0}, at != open.end() ? at->second.first
-                                      : new_unit(UnitKind::memory, name_of_op(*op)));
+        set({op, 0},
+            at != open.end() ? at->second.first : new_unit(UnitKind::memory, name_of_op(*op)));
       }
   }
 
@@ -139,10 +138,10 @@ class Assigner {
     const std::uint64_t bytes = std::uint64_t{t.size} * t.element_type().bytes();
     const std::int64_t threads = sram.int_attr("threads");
     const std::int64_t regions = sram.int_attr("regions", 1);
-    if (threads == 0) return bytes > machine_.memory.bytes
-                                 ? bytes * static_cast<std::uint64_t>(regions)
-                                 : std::uint64_t{machine_.memory.bytes} *
-                                       static_cast<std::uint64_t>(regions);
+    if (threads == 0)
+      return bytes > machine_.memory.bytes
+                 ? bytes * static_cast<std::uint64_t>(regions)
+                 : std::uint64_t{machine_.memory.bytes} * static_cast<std::uint64_t>(regions);
     return bytes * static_cast<std::uint64_t>(threads) * static_cast<std::uint64_t>(regions);
   }
 
@@ -174,8 +173,8 @@ class Assigner {
       }
     if (unit == no_unit || units_[unit].kind == UnitKind::compute) return;
     unsigned& used = folded_stages_[unit];
-    const unsigned limit = units_[unit].kind == UnitKind::memory ? machine_.memory.stages
-                                                                 : machine_.address.stages;
+    const unsigned limit =
+        units_[unit].kind == UnitKind::memory ? machine_.memory.stages : machine_.address.stages;
     if (used + stages_of(op) > limit) return;
     used += stages_of(op);
     set({&op, 0}, unit);
@@ -193,9 +192,8 @@ class Assigner {
     }
     // Those with vectors on both sides first: they are the hardest to place.
     if (is_merge(op))
-      std::stable_sort(data.begin(), data.end(), [](const Slice& a, const Slice& b) {
-        return vectors(a) > vectors(b);
-      });
+      std::stable_sort(data.begin(), data.end(),
+                       [](const Slice& a, const Slice& b) { return vectors(a) > vectors(b); });
     for (const Slice& s : data) pack(s);
     for (const Slice& s : voids) set(s, unit_.at(data.front()));
   }
@@ -410,8 +408,8 @@ class Assigner {
         }
         if (op.is(flow_broadcast)) operands.push_back(op.operand(op.num_operands() - 1));
         Builder b = Builder::before(op);
-        part = b.create(op.info(), std::span<Value* const>(operands),
-                        std::span<const Type>(types), op.attrs());
+        part = b.create(op.info(), std::span<Value* const>(operands), std::span<const Type>(types),
+                        op.attrs());
         for (std::size_t k = 0; k < indices.size(); ++k) {
           part->result(static_cast<unsigned>(k))->set_name(op.result(indices[k])->name());
           op.result(indices[k])->replace_all_uses_with(part->result(static_cast<unsigned>(k)));

@@ -91,15 +91,15 @@ class Inserter {
 
   /// Vectors that a link holds without a buffer of its own.
   double held(const Value& v) const {
-    const unsigned depth = v.type().scalar_link ? machine_.buffers.scalar_depth
-                                                : machine_.buffers.vector_depth;
+    const unsigned depth =
+        v.type().scalar_link ? machine_.buffers.scalar_depth : machine_.buffers.vector_depth;
     return latency(unit_of(writer(v))) + hops_ * machine_.network.skid + depth;
   }
 
   void balance() {
     const std::vector<Op*> order = topological(graph_);
-    std::map<const Op*, double> at;        // cycle of its first firing
-    std::map<const Value*, double> rate;   // vectors per cycle, relative
+    std::map<const Op*, double> at;       // cycle of its first firing
+    std::map<const Value*, double> rate;  // vectors per cycle, relative
     double most = 1;
     for (const Op* op : order) {
       const unsigned n = op->is(flow_fb_merge) ? op->num_operands() / 2 : op->num_operands();

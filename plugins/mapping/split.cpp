@@ -58,7 +58,7 @@ class Constants {
 
   bool run() {
     bool changed = false;
-    for (Op* op = graph_.body().first(), *next; op; op = next) {
+    for (Op *op = graph_.body().first(), *next; op; op = next) {
       next = op->next();
       if (op->is(flow_context))
         changed |= into_context(*op);
@@ -146,7 +146,7 @@ class Constants {
   /// Results that nothing uses any more, and contexts without results.
   bool drop_unused() {
     bool changed = false;
-    for (Op* op = graph_.body().last(), *prev; op; op = prev) {
+    for (Op *op = graph_.body().last(), *prev; op; op = prev) {
       prev = op->prev();
       if (!op->is(flow_context)) continue;
       Op& yield = *op->body().terminator();
@@ -262,8 +262,7 @@ class Costing {
 
  private:
   bool is_scalar(const Value& v) const {
-    return v.is_argument() &&
-           context_.operand(v.index())->type().scalar_link;
+    return v.is_argument() && context_.operand(v.index())->type().scalar_link;
   }
   /// The links that carry a value out: one per result of the context, one to other pieces.
   std::vector<LinkKind> kinds_of(const Value& v) const {
@@ -332,7 +331,8 @@ void rebuild(Op& context, const std::vector<std::vector<Op*>>& pieces) {
     for (Value* v : inputs) cloning.values[v] = body.add_arg(v->type(), v->name());
     for (Op* op : ops) {
       for (Value* v : op->operands())
-        if (rides_free(v) && cloning.values.count(v) == 0) body.insert(clone_op(*v->def(), cloning));
+        if (rides_free(v) && cloning.values.count(v) == 0)
+          body.insert(clone_op(*v->def(), cloning));
       if (is_constant_op(*op) && cloning.values.count(op->result()) != 0) continue;
       body.insert(clone_op(*op, cloning));
     }
@@ -396,7 +396,7 @@ bool cut(Op& context, const Machine& machine, SplitCounts& counts) {
 
 bool split_contexts(Op& graph, const Machine& machine, SplitCounts& counts) {
   bool changed = Constants(graph, counts).run();
-  for (Op* op = graph.body().first(), *next; op; op = next) {
+  for (Op *op = graph.body().first(), *next; op; op = next) {
     next = op->next();
     if (op->is(flow_context)) changed |= cut(*op, machine, counts);
   }
