@@ -86,6 +86,9 @@ class Assigner {
         }
       }
       if (contexts == 0) continue;
+      // Transfers go to the first unit.
+      std::stable_partition(accesses.begin(), accesses.end(),
+                            [](const Op* access) { return is_off_chip(*access); });
       const auto need = [](std::uint64_t n, std::uint64_t of) {
         return static_cast<unsigned>((n + of - 1) / std::max<std::uint64_t>(1, of));
       };
@@ -133,16 +136,13 @@ class Assigner {
       }
   }
 
-  std::uint64_t buffer_bytes(const Op& sram) const {
+  static std::uint64_t buffer_bytes(const Op& sram) {
     const Type t = sram.result()->type();
-    const std::uint64_t bytes = std::uint64_t{t.size} * t.element_type().bytes();
-    const std::int64_t threads = sram.int_attr("threads");
-    const std::int64_t regions = sram.int_attr("regions", 1);
-    if (threads == 0)
-      return bytes > machine_.memory.bytes
-                 ? bytes * static_cast<std::uint64_t>(regions)
-                 : std::uint64_t{machine_.memory.bytes} * static_cast<std::uint64_t>(regions);
-    return bytes * static_cast<std::uint64_t>(threads) * static_cast<std::uint64_t>(regions);
+    // A memory that nothing accesses is the queue of its pointers.
+    const std::uint64_t each = is_accessed(*sram.result())
+                                   ? std::uint64_t{t.size} * t.element_type().bytes()
+                                   : type_u32.bytes();
+    return each * static_cast<std::uint64_t>(buffers_of(sram));
   }
 
   // --- what MUs and AGs do besides (section VI-A: "we only map address generation contexts where
