@@ -195,7 +195,14 @@ class Assigner {
       std::stable_sort(data.begin(), data.end(),
                        [](const Slice& a, const Slice& b) { return vectors(a) > vectors(b); });
     for (const Slice& s : data) pack(s);
-    for (const Slice& s : voids) set(s, unit_.at(data.front()));
+    // A void that comes of what the unit gives would make the unit wait for itself.
+    for (const Slice& s : voids) {
+      const std::uint32_t first = unit_.at(data.front());
+      if (is_merge(op))
+        set(s, first);
+      else if (!try_add(s, first))
+        pack(s);
+    }
   }
 
   static unsigned vectors(const Slice& s) {
@@ -213,10 +220,9 @@ class Assigner {
     const std::uint32_t u = new_unit(UnitKind::compute, name_of_op(*s.op));
     drafts_[u].domain = domains_.working(s);
     if (!try_add(s, u)) {
-      // Alone it is what the machine makes of it; the checker says so.
-      drafts_[u].slices.insert(s);
-      drafts_[u].heads = is_head(*s.op);
-      set(s, u);
+      throw Error(Exit::unfinished, s.op->loc(),
+                  fmt::format("{} does not fit a compute unit of machine '{}': {}", s.op->name(),
+                              machine_.name, excess(cost_of({s}), machine_)));
     }
     in_domain_[drafts_[u].domain].push_back(u);
   }
@@ -230,8 +236,12 @@ class Assigner {
     if (!op.is(flow_filter) && !op.is(flow_broadcast) && !op.is(flow_counter) &&
         !op.is(flow_strip) && !op.is(flow_flatten))
       return false;
+    // Where a port is left: it may carry it out as another kind of link.
     const std::uint32_t u = unit_.at(from);
-    drafts_[u].slices.insert(s);
+    std::set<Slice> slices = drafts_[u].slices;
+    slices.insert(s);
+    if (!fits(cost_of(slices), machine_)) return false;
+    drafts_[u].slices = std::move(slices);
     set(s, u);
     return true;
   }

@@ -171,7 +171,10 @@ class Inserter {
   void buffer(Op& user, unsigned operand, unsigned vectors) {
     Value* v = user.operand(operand);
     const bool scalar = v->type().scalar_link;
-    const unsigned elements = scalar ? vectors : vectors * machine_.compute.lanes;
+    // What a memory unit holds; scalars may have to share it.
+    const unsigned room =
+        machine_.memory.bytes / 4 / (scalar ? std::max(1u, machine_.memory.scalar_outputs) : 1);
+    const unsigned elements = std::min(room, scalar ? vectors : vectors * machine_.compute.lanes);
     if (v->def()->is(flow_buffer)) {
       // One is there already; memory units have room.
       v->def()->set_attr("depth", std::max<std::int64_t>(v->def()->int_attr("depth"), elements));

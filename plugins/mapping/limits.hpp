@@ -2,6 +2,7 @@
 #pragma once
 
 #include <set>
+#include <string>
 
 #include "mapping/graph_view.hpp"
 
@@ -20,5 +21,7 @@ struct Boundary {
 Boundary boundary_of(const std::set<Slice>& slices);
 UnitCost cost_of(const std::set<Slice>& slices);
 bool fits(const UnitCost& cost, const Machine& machine);
+/// What does not fit, in words: "5 vector inputs needed, 4 available".
+std::string excess(const UnitCost& cost, const Machine& machine);
 
 }  // namespace revet::mapping

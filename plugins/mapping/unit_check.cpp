@@ -185,7 +185,8 @@ class Checker {
     for (const Value* v : outputs) ++(is_scalar(*v) ? scalars_out : vectors_out);
     const auto compare = [&](int rule, unsigned n, unsigned limit, const char* what) {
       if (n > limit)
-        unit_fault(u, "{}: '{}' needs {} {}, there are {}", rule, u.name, n, what, limit);
+        unit_fault(u, "{}: '{}' (unit {}) needs {} {}, there are {}", rule, u.name, number, n, what,
+                   limit);
     };
     const Machine& m = machine_;
     switch (u.kind) {
@@ -262,7 +263,9 @@ class Checker {
           if (seen.insert(reader).second) work.push_back(reader);
         }
     };
-    for (const std::size_t i : u.parts) follow(m_.parts[i], true);
+    for (const std::size_t i : u.parts)
+      if (!m_.parts[i].op->is(flow_void_join) && !only_constants(*m_.parts[i].op))
+        follow(m_.parts[i], true);
     while (!work.empty()) {
       const std::size_t i = work.back();
       work.pop_back();
