@@ -73,40 +73,35 @@ class Assigner {
     for (Op& op : graph_.body()) {
       if (!op.is(flow_sram)) continue;
       Value* sram = op.result();
-      unsigned contexts = 0, vectors = 0, scalars = 0;
       std::vector<Op*> accesses;
-      for (const Use& use : sram->uses()) {
-        if (use.op->is(flow_sram)) continue;
-        ++contexts;
-        accesses.push_back(use.op);
-        for (const Value* v : use.op->operands()) {
-          if (!is_stream(*v)) continue;
-          vectors += link_kind(*v) == LinkKind::vector;
-          scalars += link_kind(*v) == LinkKind::scalar;
-        }
-      }
-      if (contexts == 0) continue;
-      // Transfers go to the first unit.
-      std::stable_partition(accesses.begin(), accesses.end(),
-                            [](const Op* access) { return is_off_chip(*access); });
-      const auto need = [](std::uint64_t n, std::uint64_t of) {
-        return static_cast<unsigned>((n + of - 1) / std::max<std::uint64_t>(1, of));
-      };
-      const unsigned by_bytes = need(buffer_bytes(op), machine_.memory.bytes);
-      const unsigned by_access = std::max({need(contexts, machine_.memory.contexts),
-                                           need(vectors, machine_.memory.vector_inputs),
-                                           need(scalars, machine_.memory.scalar_inputs)});
+      for (const Use& use : sram->uses())
+        if (!use.op->is(flow_sram)) accesses.push_back(use.op);
+      if (accesses.empty()) continue;
+      // Buffers are spread over the first `banks`; the others give contexts.
+      const std::uint64_t room = std::max(1u, machine_.memory.bytes);
+      const auto banks = std::max(1u, static_cast<unsigned>((buffer_bytes(op) + room - 1) / room));
       std::vector<std::uint32_t> mine;
-      for (unsigned i = 0; i < std::max({1u, by_bytes, by_access}); ++i)
+      for (unsigned i = 0; i < banks; ++i)
         mine.push_back(new_unit(UnitKind::memory, memory_name(sram)));
-      // Buffers are spread over the first `by_bytes`; the others give contexts.
-      Attr::Array numbers;
-      for (const std::uint32_t u : mine) numbers.emplace_back(u);
-      op.set_attr("unit", numbers);
-      op.set_attr("banks", std::max(1u, by_bytes));
-      for (std::size_t i = 0; i < accesses.size(); ++i)
-        if (!is_off_chip(*accesses[i]))
-          set({accesses[i], 0}, mine[i * mine.size() / accesses.size()]);
+      Ports ports(machine_);
+      for (Op* access : accesses) {
+        std::size_t i = 0;
+        while (i < mine.size() && !ports.add(*access, mine[i])) ++i;
+        if (i == mine.size()) {
+          mine.push_back(new_unit(UnitKind::memory, memory_name(sram)));
+          if (!ports.add(*access, mine[i]))
+            throw Error(Exit::unfinished, access->loc(),
+                        fmt::format("{} takes more than a memory unit of machine '{}' has inputs",
+                                    access->name(), machine_.name));
+        }
+        if (is_off_chip(*access))
+          access->set_attr("memory", mine[i]);
+        else
+          set({access, 0}, mine[i]);
+      }
+      Attr::Array numbers(mine.begin(), mine.end());
+      op.set_attr("unit", std::move(numbers));
+      op.set_attr("banks", banks);
     }
     // Buffers of scalars share the width of a memory unit; a vector takes all of it.
     std::map<unsigned, std::pair<std::uint32_t, unsigned>> open;  // domain -> unit, scalars in it
@@ -134,15 +129,6 @@ class Assigner {
         set({op, 0},
             at != open.end() ? at->second.first : new_unit(UnitKind::memory, name_of_op(*op)));
       }
-  }
-
-  static std::uint64_t buffer_bytes(const Op& sram) {
-    const Type t = sram.result()->type();
-    // A memory that nothing accesses is the queue of its pointers.
-    const std::uint64_t each = is_accessed(*sram.result())
-                                   ? std::uint64_t{t.size} * t.element_type().bytes()
-                                   : type_u32.bytes();
-    return each * static_cast<std::uint64_t>(buffers_of(sram));
   }
 
   // --- what MUs and AGs do besides (section VI-A: "we only map address generation contexts where

@@ -154,11 +154,8 @@ class Placed {
     for (const Part& p : m_.parts) {
       const bool load = p.op->is(flow_bulk_load);
       if (!load && !p.op->is(flow_bulk_store)) continue;
-      for (const Value* v : p.op->operands())
-        if (v->type().kind == Kind::sram && !m_.memories.at(v->def()).empty()) {
-          const int memory = m_.memories.at(v->def())[0];
-          wanted.insert(load ? std::pair{p.unit, memory} : std::pair{memory, p.unit});
-        }
+      const auto memory = static_cast<int>(p.op->int_attr("memory", nowhere));
+      wanted.insert(load ? std::pair{p.unit, memory} : std::pair{memory, p.unit});
     }
     for (Row& row : rows(m_.graph, "links")) {
       const auto driver = static_cast<int>(row.number);

@@ -160,4 +160,34 @@ std::string excess(const UnitCost& c, const Machine& m) {
 
 bool fits(const UnitCost& c, const Machine& m) { return excess(c, m).empty(); }
 
+std::uint64_t buffer_bytes(const Op& sram) {
+  const Type t = sram.result()->type();
+  // A memory that nothing accesses is the queue of its pointers.
+  const std::uint64_t each = is_accessed(*sram.result())
+                                 ? std::uint64_t{t.size} * t.element_type().bytes()
+                                 : type_u32.bytes();
+  return each * static_cast<std::uint64_t>(buffers_of(sram));
+}
+
+bool Ports::add(const Op& access, std::uint32_t unit) {
+  Taken t = units_[unit];
+  ++t.contexts;
+  const auto count = [](unsigned(&of)[2], const Value& v) {
+    if (!is_void(v)) ++of[link_kind(v) == LinkKind::scalar];
+  };
+  if (is_off_chip(access)) {
+    ++(access.is(flow_bulk_load) ? t.inputs : t.outputs)[0];
+  } else {
+    for (const Value* v : access.operands())
+      if (is_stream(*v) && !is_constant(*v->def())) count(t.inputs, *v);
+    for (const auto& r : access.results()) count(t.outputs, *r);
+  }
+  const auto& m = machine_.memory;
+  if (t.contexts > m.contexts || t.inputs[0] > m.vector_inputs || t.inputs[1] > m.scalar_inputs ||
+      t.outputs[0] > m.vector_outputs || t.outputs[1] > m.scalar_outputs)
+    return false;
+  units_[unit] = t;
+  return true;
+}
+
 }  // namespace revet::mapping

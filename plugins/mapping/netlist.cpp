@@ -74,11 +74,11 @@ Links links_of(const Op& graph) {
           add_plain(back, unit_of(s), op.result(s.index)->name(),
                     activation(domains.nesting(*op.result(s.index))));
     if (op.name().starts_with("flow.bulk_")) {
-      const std::vector<std::uint32_t> memory = unit_numbers(*sram_of(op)->def());
       const std::uint32_t ag = unit_of({&op, 0});
-      if (memory.empty() || ag == no_unit) continue;
+      if (!op.has_attr("memory") || ag == no_unit) continue;
+      const auto memory = static_cast<std::uint32_t>(op.int_attr("memory"));
       const bool load = op.is(flow_bulk_load);
-      add_plain(load ? ag : memory[0], load ? memory[0] : ag, memory_name(sram_of(op)),
+      add_plain(load ? ag : memory, load ? memory : ag, memory_name(sram_of(op)),
                 activation(domains.nesting(*op.operand(2))));
     }
   }

@@ -95,6 +95,9 @@ class Checker {
     const auto at = m_.readers.find(&v);
     return at == m_.readers.end() ? none : at->second;
   }
+  static bool is_transfer(const Op& op) { return op.is(flow_bulk_load) || op.is(flow_bulk_store); }
+  /// The memory unit that a transfer fills or empties.
+  static int memory_end(const Op& op) { return static_cast<int>(op.int_attr("memory", nowhere)); }
   static const Op* memory_of(const Op& op) {
     for (const Value* v : op.operands())
       if (v->type().kind == Kind::sram) return v->def();
@@ -120,6 +123,12 @@ class Checker {
       if (u.kind != UnitKind::memory) wrong();
     } else if (accesses_dram(op)) {
       if (u.kind != UnitKind::address) return wrong();
+      if (is_transfer(op)) {
+        const std::vector<int>& of = m_.memories.at(memory_of(op));
+        if (std::find(of.begin(), of.end(), memory_end(op)) == of.end())
+          fault(op, "2: {} ends at no memory unit of '{}'", op.name(),
+                memory_name(memory_of(op)->result()));
+      }
       for (const std::size_t other : u.parts)
         if (other < i && accesses_dram(*m_.parts[other].op))
           fault(op, "2: {} and {} share '{}'", m_.parts[other].op->name(), op.name(), u.name);
@@ -181,6 +190,9 @@ class Checker {
         if (carries_data(*v) && !only_constants(*p.op) && leaves(*v, number)) outputs.insert(v);
     }
     unsigned vectors_in = 0, scalars_in = 0, vectors_out = 0, scalars_out = 0;
+    for (const Part& p : m_.parts)
+      if (is_transfer(*p.op) && memory_end(*p.op) == number)
+        ++(p.op->is(flow_bulk_load) ? vectors_in : vectors_out);
     for (const auto& [v, as] : inputs) ++(is_scalar(*v) ? scalars_in : vectors_in);
     for (const Value* v : outputs) ++(is_scalar(*v) ? scalars_out : vectors_out);
     const auto compare = [&](int rule, unsigned n, unsigned limit, const char* what) {
@@ -327,11 +339,7 @@ class Checker {
     }
     for (const Part& p : m_.parts) {
       if (accesses_sram(*p.op)) ++held[p.unit].accesses;
-      if (p.op->is(flow_bulk_load) || p.op->is(flow_bulk_store)) {
-        // The other end of a transfer is the first unit of the memory.
-        const std::vector<int>& of = m_.memories.at(memory_of(*p.op));
-        if (!of.empty()) ++held[of[0]].accesses;
-      }
+      if (is_transfer(*p.op)) ++held[memory_end(*p.op)].accesses;
       if (!p.op->is(flow_buffer)) continue;
       Held& h = held[p.unit];
       const Value& v = *p.op->result();

@@ -31,6 +31,10 @@ PassResult run(Module& module, PassContext& context) {
   for (Op& op : module.body()) {
     if (!op.is(ops::flow_graph)) continue;
     mapping::SplitCounts counts;
+    context.visit();
+    // Units are filled anew only where they are not as they must be.
+    if (!mapping::units_of(op).empty() && mapping::check_units(op, context.machine()).empty())
+      continue;
     changed |= mapping::split_contexts(op, context.machine(), counts);
     changed |= mapping::assign_units(op, context.machine());
     context.count("contexts cut", counts.cut);
@@ -40,7 +44,6 @@ PassResult run(Module& module, PassContext& context) {
       context.count(u.kind == mapping::UnitKind::compute  ? "CU"
                     : u.kind == mapping::UnitKind::memory ? "MU"
                                                           : "AG");
-    context.visit();
   }
   return PassResult::of(changed);
 }
