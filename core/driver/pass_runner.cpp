@@ -154,7 +154,7 @@ void PassRunner::verify_properties(const std::string& culprit) {
       return fmt::format("property '{}' of {}, verified after {},", name,
                          plugins_.origin("property:" + name), culprit);
     };
-    run_blaming(who, [&] { property->verify(module_, report); });
+    run_blaming(who, [&] { property->check(module_, pipeline_.model.get(), report); });
     if (report.failed)
       throw InternalError(fmt::format("property '{}' does not hold after {}", name, culprit));
   }

@@ -36,8 +36,7 @@ class Assigner {
     folds();
     for (Op* op : order_) {
       if (op->is(flow_source) || op->is(flow_sink) || op->is(flow_sram) || is_on_chip(*op) ||
-          is_off_chip(*op) ||
-          op->is(flow_buffer))
+          is_off_chip(*op) || op->is(flow_buffer))
         continue;
       if (op->is(flow_void_join) || is_constant(*op) || assigned({op, 0})) continue;
       if (is_bundle_node(*op))
@@ -68,43 +67,41 @@ class Assigner {
 
   // --- memories
 
-  /// Every SRAM has units of its own: as many as its buffers fill, and as its accesses need contexts
-  /// and inputs. The queue of its pointers is in the first.
+  /// Every SRAM has units of its own: as many as its buffers fill, and as its accesses need
+  /// contexts and inputs. The queue of its pointers is in the first.
   void memories() {
     for (Op& op : graph_.body()) {
       if (!op.is(flow_sram)) continue;
       Value* sram = op.result();
-      unsigned contexts = 0, vectors = 0, scalars = 0;
       std::vector<Op*> accesses;
-      for (const Use& use : sram->uses()) {
-        if (use.op->is(flow_sram)) continue;
-        ++contexts;
-        accesses.push_back(use.op);
-        for (const Value* v : use.op->operands()) {
-          if (!is_stream(*v)) continue;
-          vectors += link_kind(*v) == LinkKind::vector;
-          scalars += link_kind(*v) == LinkKind::scalar;
-        }
-      }
-      if (contexts == 0) continue;
-      const auto need = [](std::uint64_t n, std::uint64_t of) {
-        return static_cast<unsigned>((n + of - 1) / std::max<std::uint64_t>(1, of));
-      };
-      const unsigned by_bytes = need(buffer_bytes(op), machine_.memory.bytes);
-      const unsigned by_access = std::max({need(contexts, machine_.memory.contexts),
-                                           need(vectors, machine_.memory.vector_inputs),
-                                           need(scalars, machine_.memory.scalar_inputs)});
+      for (const Use& use : sram->uses())
+        if (!use.op->is(flow_sram)) accesses.push_back(use.op);
+      if (accesses.empty()) continue;
+      // Buffers are spread over the first `banks`; the others give contexts.
+      const std::uint64_t room = std::max(1u, machine_.memory.bytes);
+      const auto banks = std::max(1u, static_cast<unsigned>((buffer_bytes(op) + room - 1) / room));
       std::vector<std::uint32_t> mine;
-      for (unsigned i = 0; i < std::max({1u, by_bytes, by_access}); ++i)
+      for (unsigned i = 0; i < banks; ++i)
         mine.push_back(new_unit(UnitKind::memory, memory_name(sram)));
-      // Buffers are spread over the first `by_bytes`; the others give contexts.
-      Attr::Array numbers;
-      for (const std::uint32_t u : mine) numbers.emplace_back(u);
-      op.set_attr("unit", numbers);
-      op.set_attr("banks", std::max(1u, by_bytes));
-      for (std::size_t i = 0; i < accesses.size(); ++i)
-        if (!is_off_chip(*accesses[i]))
-          set({accesses[i], 0}, mine[i * mine.size() / accesses.size()]);
+      Ports ports(machine_);
+      for (Op* access : accesses) {
+        std::size_t i = 0;
+        while (i < mine.size() && !ports.add(*access, mine[i])) ++i;
+        if (i == mine.size()) {
+          mine.push_back(new_unit(UnitKind::memory, memory_name(sram)));
+          if (!ports.add(*access, mine[i]))
+            throw Error(Exit::unfinished, access->loc(),
+                        fmt::format("{} takes more than a memory unit of machine '{}' has inputs",
+                                    access->name(), machine_.name));
+        }
+        if (is_off_chip(*access))
+          access->set_attr("memory", mine[i]);
+        else
+          set({access, 0}, mine[i]);
+      }
+      Attr::Array numbers(mine.begin(), mine.end());
+      op.set_attr("unit", std::move(numbers));
+      op.set_attr("banks", banks);
     }
     // Buffers of scalars share the width of a memory unit; a vector takes all of it.
     std::map<unsigned, std::pair<std::uint32_t, unsigned>> open;  // domain -> unit, scalars in it
@@ -129,21 +126,9 @@ class Assigner {
     for (Op* op : order_)
       if (op->is(flow_buffer) && !assigned({op, 0})) {
         const auto at = open.find(domains_.of(*op->operand(0)));
-        set({op, 0}, at != open.end() ? at->second.first
-                                      : new_unit(UnitKind::memory, name_of_op(*op)));
+        set({op, 0},
+            at != open.end() ? at->second.first : new_unit(UnitKind::memory, name_of_op(*op)));
       }
-  }
-
-  std::uint64_t buffer_bytes(const Op& sram) const {
-    const Type t = sram.result()->type();
-    const std::uint64_t bytes = std::uint64_t{t.size} * t.element_type().bytes();
-    const std::int64_t threads = sram.int_attr("threads");
-    const std::int64_t regions = sram.int_attr("regions", 1);
-    if (threads == 0) return bytes > machine_.memory.bytes
-                                 ? bytes * static_cast<std::uint64_t>(regions)
-                                 : std::uint64_t{machine_.memory.bytes} *
-                                       static_cast<std::uint64_t>(regions);
-    return bytes * static_cast<std::uint64_t>(threads) * static_cast<std::uint64_t>(regions);
   }
 
   // --- what MUs and AGs do besides (section VI-A: "we only map address generation contexts where
@@ -174,8 +159,8 @@ class Assigner {
       }
     if (unit == no_unit || units_[unit].kind == UnitKind::compute) return;
     unsigned& used = folded_stages_[unit];
-    const unsigned limit = units_[unit].kind == UnitKind::memory ? machine_.memory.stages
-                                                                 : machine_.address.stages;
+    const unsigned limit =
+        units_[unit].kind == UnitKind::memory ? machine_.memory.stages : machine_.address.stages;
     if (used + stages_of(op) > limit) return;
     used += stages_of(op);
     set({&op, 0}, unit);
@@ -193,11 +178,17 @@ class Assigner {
     }
     // Those with vectors on both sides first: they are the hardest to place.
     if (is_merge(op))
-      std::stable_sort(data.begin(), data.end(), [](const Slice& a, const Slice& b) {
-        return vectors(a) > vectors(b);
-      });
+      std::stable_sort(data.begin(), data.end(),
+                       [](const Slice& a, const Slice& b) { return vectors(a) > vectors(b); });
     for (const Slice& s : data) pack(s);
-    for (const Slice& s : voids) set(s, unit_.at(data.front()));
+    // A void that comes of what the unit gives would make the unit wait for itself.
+    for (const Slice& s : voids) {
+      const std::uint32_t first = unit_.at(data.front());
+      if (is_merge(op))
+        set(s, first);
+      else if (!try_add(s, first))
+        pack(s);
+    }
   }
 
   static unsigned vectors(const Slice& s) {
@@ -215,10 +206,9 @@ class Assigner {
     const std::uint32_t u = new_unit(UnitKind::compute, name_of_op(*s.op));
     drafts_[u].domain = domains_.working(s);
     if (!try_add(s, u)) {
-      // Alone it is what the machine makes of it; the checker says so.
-      drafts_[u].slices.insert(s);
-      drafts_[u].heads = is_head(*s.op);
-      set(s, u);
+      throw Error(Exit::unfinished, s.op->loc(),
+                  fmt::format("{} does not fit a compute unit of machine '{}': {}", s.op->name(),
+                              machine_.name, excess(cost_of({s}), machine_)));
     }
     in_domain_[drafts_[u].domain].push_back(u);
   }
@@ -232,8 +222,12 @@ class Assigner {
     if (!op.is(flow_filter) && !op.is(flow_broadcast) && !op.is(flow_counter) &&
         !op.is(flow_strip) && !op.is(flow_flatten))
       return false;
+    // Where a port is left: it may carry it out as another kind of link.
     const std::uint32_t u = unit_.at(from);
-    drafts_[u].slices.insert(s);
+    std::set<Slice> slices = drafts_[u].slices;
+    slices.insert(s);
+    if (!fits(cost_of(slices), machine_)) return false;
+    drafts_[u].slices = std::move(slices);
     set(s, u);
     return true;
   }
@@ -416,8 +410,8 @@ class Assigner {
         }
         if (op.is(flow_broadcast)) operands.push_back(op.operand(op.num_operands() - 1));
         Builder b = Builder::before(op);
-        part = b.create(op.info(), std::span<Value* const>(operands),
-                        std::span<const Type>(types), op.attrs());
+        part = b.create(op.info(), std::span<Value* const>(operands), std::span<const Type>(types),
+                        op.attrs());
         for (std::size_t k = 0; k < indices.size(); ++k) {
           part->result(static_cast<unsigned>(k))->set_name(op.result(indices[k])->name());
           op.result(indices[k])->replace_all_uses_with(part->result(static_cast<unsigned>(k)));

@@ -78,39 +78,70 @@ class Inserter {
     }
   }
 
-  /// Cycles from the firing of the writer to the arrival at a reader.
-  double link(const Value& v, const Op& reader) const {
+  /// Operands but for those of a back edge.
+  static unsigned forward(const Op& op) {
+    return op.is(flow_fb_merge) ? op.num_operands() / 2 : op.num_operands();
+  }
+
+  /// Whether reader and writer are stages of one pipeline.
+  bool stays(const Value& v, const Op& reader) const {
     const std::uint32_t from = unit_of(writer(v));
     const std::vector<std::uint32_t> to = unit_numbers(reader);
-    if (!is_merge(reader) && !is_on_chip(*v.def()) && !is_off_chip(*v.def()) && from != no_unit && std::find(to.begin(), to.end(), from) != to.end())
-      return 0;
-    double cycles = latency(from) + hops_ * machine_.network.hop_latency;
+    return !is_merge(reader) && !is_on_chip(*v.def()) && !is_off_chip(*v.def()) && from != no_unit &&
+           std::find(to.begin(), to.end(), from) != to.end();
+  }
+
+  /// Cycles from the firing of the writer to the arrival at a reader.
+  double link(const Value& v, const Op& reader) const {
+    if (stays(v, reader)) return 0;
+    double cycles = latency(unit_of(writer(v))) + hops_ * machine_.network.hop_latency;
     if (is_off_chip(*v.def())) cycles += burst_latency_;
     return cycles;
   }
 
   /// Vectors that a link holds without a buffer of its own.
   double held(const Value& v) const {
-    const unsigned depth = v.type().scalar_link ? machine_.buffers.scalar_depth
-                                                : machine_.buffers.vector_depth;
+    const unsigned depth =
+        v.type().scalar_link ? machine_.buffers.scalar_depth : machine_.buffers.vector_depth;
     return latency(unit_of(writer(v))) + (hops_ - 1) * machine_.network.skid + depth;
+  }
+
+  /// The cycle in which each node fires first: when the last of its inputs is there, and those of
+  /// all that is in its compute unit.
+  std::map<const Op*, double> first_firings(const std::vector<Op*>& order) const {
+    std::map<const Op*, double> at;
+    std::map<std::uint32_t, double> unit_at;
+    // Units do not wait for themselves, so that each round settles at least one more. Joins of
+    // voids and constants are in a unit without being of its pipeline.
+    bool more = true;
+    for (std::size_t round = 0; more && round <= units_.size(); ++round) {
+      more = false;
+      for (const Op* op : order) {
+        double time = 0;
+        for (unsigned i = 0; i < forward(*op); ++i)
+          if (const Value* v = op->operand(i); is_stream(*v))
+            time = std::max(time, at[v->def()] + link(*v, *op));
+        const bool free = op->is(flow_void_join) || is_constant(*op);
+        for (const std::uint32_t u : unit_numbers(*op)) {
+          if (free || units_[u].kind != UnitKind::compute) continue;
+          const double known = unit_at[u];
+          more |= time > known;
+          time = unit_at[u] = std::max(time, known);
+        }
+        at[op] = time;
+      }
+    }
+    return at;
   }
 
   void balance() {
     const std::vector<Op*> order = topological(graph_);
-    std::map<const Op*, double> at;        // cycle of its first firing
-    std::map<const Value*, double> rate;   // vectors per cycle, relative
+    std::map<const Value*, double> rate;  // vectors per cycle, relative
     double most = 1;
     for (const Op* op : order) {
-      const unsigned n = op->is(flow_fb_merge) ? op->num_operands() / 2 : op->num_operands();
-      double time = 0, in = 1;
-      for (unsigned i = 0; i < n; ++i) {
-        const Value* v = op->operand(i);
-        if (!is_stream(*v)) continue;
-        time = std::max(time, at[v->def()] + link(*v, *op));
-        in = std::max(in, rate[v]);
-      }
-      at[op] = time;
+      double in = 1;
+      for (unsigned i = 0; i < forward(*op); ++i)
+        if (is_stream(*op->operand(i))) in = std::max(in, rate[op->operand(i)]);
       if (op->is(flow_counter)) in *= machine_.compute.lanes;
       if (op->is(flow_reduce)) in /= machine_.compute.lanes;
       for (const auto& r : op->results()) {
@@ -119,12 +150,13 @@ class Inserter {
         most = std::max(most, in);
       }
     }
+    std::map<const Op*, double> at = first_firings(order);
     for (Op* op : order) {
       if (op->is(flow_sink) || op->is(flow_buffer)) continue;
-      const unsigned n = op->is(flow_fb_merge) ? op->num_operands() / 2 : op->num_operands();
+      const unsigned n = forward(*op);
       for (unsigned i = 0; i < n; ++i) {
         Value* v = op->operand(i);
-        if (!is_stream(*v) || is_void(*v)) continue;
+        if (!is_stream(*v) || is_void(*v) || stays(*v, *op)) continue;
         // Constants come when they are asked for; what a broadcast repeats waits as one element.
         if (is_constant(*v->def())) continue;
         if (op->is(flow_broadcast) && i + 1 != n) continue;
@@ -142,7 +174,10 @@ class Inserter {
   void buffer(Op& user, unsigned operand, unsigned vectors) {
     Value* v = user.operand(operand);
     const bool scalar = v->type().scalar_link;
-    const unsigned elements = scalar ? vectors : vectors * machine_.compute.lanes;
+    // What a memory unit holds; scalars may have to share it.
+    const unsigned room =
+        machine_.memory.bytes / 4 / (scalar ? std::max(1u, machine_.memory.scalar_outputs) : 1);
+    const unsigned elements = std::min(room, scalar ? vectors : vectors * machine_.compute.lanes);
     if (v->def()->is(flow_buffer)) {
       // One is there already; memory units have room.
       v->def()->set_attr("depth", std::max<std::int64_t>(v->def()->int_attr("depth"), elements));

@@ -1,4 +1,5 @@
-/// Buffers that a mapped graph needs: for what can wait in a loop, and for paths of different length.
+/// Buffers that a mapped graph needs: for what can wait in a loop, and for paths of different
+/// length.
 #pragma once
 
 #include <cstdint>

@@ -70,8 +70,7 @@ std::vector<Value*> reads(const Slice& s) {
   const unsigned half = op.num_operands() / 2;
   if (is_merge(op)) return {op.operand(s.index), op.operand(half + s.index)};
   if (op.is(flow_filter)) return {op.operand(0), op.operand(1 + s.index)};
-  if (op.is(flow_broadcast))
-    return {op.operand(s.index), op.operand(op.num_operands() - 1)};
+  if (op.is(flow_broadcast)) return {op.operand(s.index), op.operand(op.num_operands() - 1)};
   if (op.is(flow_flatten) || op.is(flow_strip)) return {op.operand(s.index)};
   std::vector<Value*> out;
   for (Value* v : op.operands())

@@ -2,8 +2,8 @@
 /// step.
 ///
 /// A node that acts on a bundle (merge, filter, broadcast, ..) acts on all of it at once, but each
-/// stream of it may be handled by another unit: such a part is a slice. Of all other nodes the slice
-/// is the node.
+/// stream of it may be handled by another unit: such a part is a slice. Of all other nodes the
+/// slice is the node.
 #pragma once
 
 #include <map>
@@ -18,17 +18,17 @@ inline bool is_stream(const Value& v) { return v.type().kind == Kind::stream; }
 inline bool is_void(const Value& v) { return v.type().element == Kind::none; }
 LinkKind link_kind(const Value& v);
 
-bool is_merge(const Op& op);       ///< forward, or of a loop
+bool is_merge(const Op& op);        ///< forward, or of a loop
 bool is_bundle_node(const Op& op);  ///< it has a slice per result
-bool is_on_chip(const Op& op);     ///< an access to an SRAM, alloc or free
-bool is_off_chip(const Op& op);    ///< an access to DRAM; bulk transfers too
+bool is_on_chip(const Op& op);      ///< an access to an SRAM, alloc or free
+bool is_off_chip(const Op& op);     ///< an access to DRAM; bulk transfers too
 /// A context that only gives constants.
 bool is_constant(const Op& op);
 /// The SRAM that a node accesses; null if none.
 Value* sram_of(const Op& op);
 
-/// Operations that take a stage of a pipeline: constants, casts between integers and access to parts
-/// of words are free.
+/// Operations that take a stage of a pipeline: constants, casts between integers and access to
+/// parts of words are free.
 bool takes_stage(const Op& op);
 unsigned stages_of(const Op& node);
 

@@ -1,7 +1,9 @@
 /// What the slices of a compute unit need of it.
 #pragma once
 
+#include <map>
 #include <set>
+#include <string>
 
 #include "mapping/graph_view.hpp"
 
@@ -20,5 +22,26 @@ struct Boundary {
 Boundary boundary_of(const std::set<Slice>& slices);
 UnitCost cost_of(const std::set<Slice>& slices);
 bool fits(const UnitCost& cost, const Machine& machine);
+/// What does not fit, in words: "5 vector inputs needed, 4 available".
+std::string excess(const UnitCost& cost, const Machine& machine);
+
+/// Bytes of a flow.sram in all its copies.
+std::uint64_t buffer_bytes(const Op& sram);
+
+/// Contexts and ports of memory units that accesses have taken.
+class Ports {
+ public:
+  explicit Ports(const Machine& machine) : machine_(machine) {}
+  /// False, and no change, where the unit has no room for the access.
+  bool add(const Op& access, std::uint32_t unit);
+
+ private:
+  struct Taken {
+    unsigned contexts = 0;
+    unsigned inputs[2] = {}, outputs[2] = {};  ///< vectors, scalars; each access has its own
+  };
+  const Machine& machine_;
+  std::map<std::uint32_t, Taken> units_;
+};
 
 }  // namespace revet::mapping

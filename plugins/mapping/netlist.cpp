@@ -1,10 +1,10 @@
 #include "mapping/netlist.hpp"
 
-#include "mapping/buffers.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <set>
+
+#include "mapping/buffers.hpp"
 
 namespace revet::mapping {
 
@@ -74,11 +74,11 @@ Links links_of(const Op& graph) {
           add_plain(back, unit_of(s), op.result(s.index)->name(),
                     activation(domains.nesting(*op.result(s.index))));
     if (op.name().starts_with("flow.bulk_")) {
-      const std::vector<std::uint32_t> memory = unit_numbers(*sram_of(op)->def());
       const std::uint32_t ag = unit_of({&op, 0});
-      if (memory.empty() || ag == no_unit) continue;
+      if (!op.has_attr("memory") || ag == no_unit) continue;
+      const auto memory = static_cast<std::uint32_t>(op.int_attr("memory"));
       const bool load = op.is(flow_bulk_load);
-      add_plain(load ? ag : memory[0], load ? memory[0] : ag, memory_name(sram_of(op)),
+      add_plain(load ? ag : memory, load ? memory : ag, memory_name(sram_of(op)),
                 activation(domains.nesting(*op.operand(2))));
     }
   }
@@ -90,19 +90,23 @@ void set_placement(Op& graph, const Links& links, const Placement& placement) {
   for (std::size_t u = 0; u < units.size(); ++u) units[u].place = placement.units[u];
   set_units(graph, units);
   std::map<Op*, Attr::Array> rows;
+  Attr::Array others;
   for (std::size_t n = 0; n < links.streams.size(); ++n) {
     const Value* v = links.streams[n];
-    if (!v) continue;
     const Route& route = placement.routes[n];
     Attr::Array sinks, tree;
     for (std::size_t i = 0; i < route.hops.size(); ++i)
       sinks.emplace_back(Attr::Array{links.netlist.nets[n].sinks[i], route.hops[i]});
     for (const SwitchLink& l : route.tree)
       tree.emplace_back(Attr::Array{l.row, l.column, static_cast<int>(l.direction)});
-    rows[v->def()].emplace_back(Attr::Array{v->index(), route.dynamic,
-                                            route.dynamic ? int{route.channels[0]} : 0,
-                                            std::move(sinks), std::move(tree)});
+    Attr::Array& list = v ? rows[v->def()] : others;
+    list.emplace_back(Attr::Array{v ? v->index() : links.netlist.nets[n].driver, route.dynamic,
+                                  route.dynamic ? int{route.channels[0]} : 0, std::move(sinks),
+                                  std::move(tree)});
   }
+  graph.remove_attr("links");
+  if (!others.empty()) graph.set_attr("links", std::move(others));
+  for (Op& op : graph.body()) op.remove_attr("route");
   for (auto& [op, array] : rows) op->set_attr("route", std::move(array));
 }
 
@@ -111,32 +115,6 @@ namespace {
 std::int64_t number(const Attr::Array& a, std::size_t i) { return *a[i].as_int(); }
 
 }  // namespace
-
-Placement placement_of(const Op& graph, const Links& links) {
-  Placement out;
-  for (const Unit& u : units_of(graph)) out.units.push_back(u.place);
-  for (std::size_t n = 0; n < links.streams.size(); ++n) {
-    Route route;
-    const Value* v = links.streams[n];
-    const Attr* rows = v ? v->def()->attr("route") : nullptr;
-    if (rows)
-      for (const Attr& row : *rows->as_array()) {
-        const Attr::Array& cells = *row.as_array();
-        if (number(cells, 0) != v->index()) continue;
-        route.dynamic = *cells[1].as_bool();
-        if (route.dynamic) route.channels = {static_cast<std::uint8_t>(number(cells, 2))};
-        for (const Attr& sink : *cells[3].as_array())
-          route.hops.push_back(static_cast<unsigned>(number(*sink.as_array(), 1)));
-        for (const Attr& link : *cells[4].as_array()) {
-          const Attr::Array& l = *link.as_array();
-          route.tree.push_back({static_cast<int>(number(l, 0)), static_cast<int>(number(l, 1)),
-                                static_cast<Direction>(number(l, 2))});
-        }
-      }
-    out.routes.push_back(std::move(route));
-  }
-  return out;
-}
 
 bool is_placed(const Op& graph) {
   const std::vector<Unit> units = units_of(graph);

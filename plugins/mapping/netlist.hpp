@@ -7,19 +7,18 @@ namespace revet::mapping {
 
 struct Links {
   Netlist netlist;
-  /// Per net: the stream that it carries. Null for what a bulk transfer moves between its AG and MU,
-  /// and for the way from the memory unit of a back edge to the header.
+  /// Per net: the stream that it carries. Null for what a bulk transfer moves between its AG and
+  /// MU, and for the way from the memory unit of a back edge to the header.
   std::vector<const Value*> streams;
 };
 
 /// Void tokens that go where data of their node goes have no link of their own.
 Links links_of(const Op& graph);
 
-/// Writes places into the graph's `units`, and into each node's `route` a row for each link that its
-/// results have: [result, dynamic, channel, [[unit, hops], ..], [[row, column, direction], ..]].
+/// Writes places into the graph's `units`, and into each node's `route` a row for each link that
+/// its results have: [result, dynamic, channel, [[unit, hops], ..], [[row, column, direction],
+/// ..]]. Links that are no streams are rows [unit, dynamic, ..] of the graph's `links`.
 void set_placement(Op& graph, const Links& links, const Placement& placement);
-/// Reads them back; the routes of transfers are not kept.
-Placement placement_of(const Op& graph, const Links& links);
 bool is_placed(const Op& graph);
 
 /// Hops from the writer of a stream to a unit: of its route, or the distance where it has none, or

@@ -97,8 +97,9 @@ struct Placement {
 Placement place_and_route(const Netlist& netlist, const Machine& machine, std::uint64_t seed);
 
 /// What is wrong with a placement, one message each; empty where nothing is. The rules are in
-/// route_check.cpp, which shares no code with the router.
+/// route_check.cpp, which shares no code with the router. Without `statistics` all but the last: a
+/// placement that was read from a graph has none.
 std::vector<std::string> check_routes(const Netlist& netlist, const Machine& machine,
-                                      const Placement& placement);
+                                      const Placement& placement, bool statistics = true);
 
 }  // namespace revet::mapping

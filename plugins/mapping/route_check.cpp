@@ -39,7 +39,7 @@ class Checker {
         columns_(static_cast<int>(machine.grid.columns)),
         sides_(static_cast<int>(machine.grid.address_columns)) {}
 
-  std::vector<std::string> run() {
+  std::vector<std::string> run(bool statistics) {
     check_units();
     if (p_.routes.size() != netlist_.nets.size())
       fault("2: {} routes for {} nets", p_.routes.size(), netlist_.nets.size());
@@ -48,7 +48,7 @@ class Checker {
     for (std::size_t i = 0; i < p_.routes.size(); ++i) check_route(i);
     check_tracks();
     check_channels();
-    check_statistics();
+    if (statistics) check_statistics();
     return std::move(faults_);
   }
 
@@ -301,8 +301,8 @@ class Checker {
 }  // namespace
 
 std::vector<std::string> check_routes(const Netlist& netlist, const Machine& machine,
-                                      const Placement& placement) {
-  return Checker(netlist, machine, placement).run();
+                                      const Placement& placement, bool statistics) {
+  return Checker(netlist, machine, placement).run(statistics);
 }
 
 }  // namespace revet::mapping

@@ -18,9 +18,6 @@ bool fits(const ContextCost& c, const Machine& m) {
 
 namespace {
 
-/// The op in a context that gives a value; null for arguments, and for arrays, which stand outside.
-Op* local_def(const Value* v) { return v->type().kind == Kind::dram ? nullptr : v->def(); }
-
 bool is_constant_op(const Op& op) { return op.is(arith_constant) || op.is(mem_dram_size); }
 
 // --- constants
@@ -61,7 +58,7 @@ class Constants {
 
   bool run() {
     bool changed = false;
-    for (Op* op = graph_.body().first(), *next; op; op = next) {
+    for (Op *op = graph_.body().first(), *next; op; op = next) {
       next = op->next();
       if (op->is(flow_context))
         changed |= into_context(*op);
@@ -149,7 +146,7 @@ class Constants {
   /// Results that nothing uses any more, and contexts without results.
   bool drop_unused() {
     bool changed = false;
-    for (Op* op = graph_.body().last(), *prev; op; op = prev) {
+    for (Op *op = graph_.body().last(), *prev; op; op = prev) {
       prev = op->prev();
       if (!op->is(flow_context)) continue;
       Op& yield = *op->body().terminator();
@@ -176,7 +173,7 @@ class Constants {
 /// before it, those that need most registers first.
 class Schedule {
  public:
-  explicit Schedule(const Op& context) {
+  explicit Schedule(const Op& context) : body_(context.body()) {
     for (Value* v : context.body().terminator()->operands())
       if (v->def()) place(v->def());
     for (Op& op : context.body())
@@ -189,7 +186,7 @@ class Schedule {
     const auto known = need_.find(op);
     if (known != need_.end()) return known->second;
     std::vector<unsigned> of;
-    for (const Value* v : op->operands()) of.push_back(local_def(v) ? need(local_def(v)) : 1);
+    for (const Value* v : op->operands()) of.push_back(here(*v) ? need(v->def()) : 1);
     std::sort(of.rbegin(), of.rend());
     unsigned n = 1;
     for (unsigned i = 0; i < of.size(); ++i) n = std::max(n, of[i] + i);
@@ -198,14 +195,18 @@ class Schedule {
   void place(Op* op) {
     if (!placed_.insert(op).second) return;
     std::vector<Op*> before;
-    for (const Value* v : op->operands())
-      if (local_def(v)) before.push_back(local_def(v));
+    for (Value* v : op->operands())
+      if (here(*v)) before.push_back(v->def());
     std::stable_sort(before.begin(), before.end(),
                      [&](const Op* a, const Op* b) { return need(a) > need(b); });
     for (Op* b : before) place(b);
     order_.push_back(op);
   }
 
+  /// Arrays stand outside.
+  bool here(const Value& v) const { return v.def() && v.def()->block() == &body_; }
+
+  const Block& body_;
   std::map<const Op*, unsigned> need_;
   std::set<const Op*> placed_;
   std::vector<Op*> order_;
@@ -233,7 +234,6 @@ class Costing {
       c.stages += takes_stage(*op);
       for (const Value* v : op->operands()) {
         last_use[v] = at;
-        if (v->type().kind == Kind::dram) continue;
         if (!v->def() || (inside.count(v->def()) == 0 && !rides_free(v))) add(inputs, v);
       }
       for (const auto& r : op->results())
@@ -266,8 +266,7 @@ class Costing {
 
  private:
   bool is_scalar(const Value& v) const {
-    return v.is_argument() &&
-           context_.operand(v.index())->type().scalar_link;
+    return v.is_argument() && context_.operand(v.index())->type().scalar_link;
   }
   /// The links that carry a value out: one per result of the context, one to other pieces.
   std::vector<LinkKind> kinds_of(const Value& v) const {
@@ -305,8 +304,7 @@ void rebuild(Op& context, const std::vector<std::vector<Op*>>& pieces) {
     std::vector<Value*> inputs, outputs;
     for (Op* op : ops) {
       for (Value* v : op->operands())
-        if (v->type().kind != Kind::dram && !rides_free(v) &&
-            (!v->def() || inside.count(v->def()) == 0) &&
+        if (!is_constant_op(*op) && !rides_free(v) && (!v->def() || inside.count(v->def()) == 0) &&
             std::find(inputs.begin(), inputs.end(), v) == inputs.end())
           inputs.push_back(v);
       for (const auto& r : op->results())
@@ -337,7 +335,8 @@ void rebuild(Op& context, const std::vector<std::vector<Op*>>& pieces) {
     for (Value* v : inputs) cloning.values[v] = body.add_arg(v->type(), v->name());
     for (Op* op : ops) {
       for (Value* v : op->operands())
-        if (rides_free(v) && cloning.values.count(v) == 0) body.insert(clone_op(*v->def(), cloning));
+        if (rides_free(v) && cloning.values.count(v) == 0)
+          body.insert(clone_op(*v->def(), cloning));
       if (is_constant_op(*op) && cloning.values.count(op->result()) != 0) continue;
       body.insert(clone_op(*op, cloning));
     }
@@ -397,11 +396,48 @@ bool cut(Op& context, const Machine& machine, SplitCounts& counts) {
   return true;
 }
 
+// --- transfers
+
+/// A store of no elements needs no predicate, which is an input more than an address generator may
+/// have: the length is 0 where the predicate is false.
+bool predicate_to_length(Op& store) {
+  const unsigned last = store.num_operands() - 1;
+  constexpr unsigned length = 5;
+  Value* operands[] = {store.operand(last), store.operand(length)};
+  AttrMap attrs;
+  for (const char* name : {"replicate", "copy", "role"})
+    if (const Attr* a = store.attr(name)) attrs.emplace(name, *a);
+  Builder b = Builder::before(store);
+  const Type type = store.operand(length)->type();
+  Op* context = b.create(flow_context, std::span<Value* const>(operands),
+                         std::span<const Type>(&type, 1), std::move(attrs), 1);
+  Block& body = context->region().add_block();
+  Value* pred = body.add_arg(type_i1);
+  Value* valid = body.add_arg(type.element_type());
+  Builder inner(body);
+  inner.set_loc(store.loc());
+  inner.create(flow_yield, {inner.select(pred, valid, inner.constant(valid->type(), 0))});
+  store.set_operand(length, context->result());
+  store.erase_operand(last);
+  store.remove_attr("predicated");
+  return true;
+}
+
+bool too_wide(const Op& store, const Machine& machine) {
+  unsigned vectors = 0;
+  for (const Value* v : store.operands())
+    vectors += is_stream(*v) && link_kind(*v) == LinkKind::vector && !is_constant(*v->def());
+  return vectors > machine.address.vector_inputs;
+}
+
 }  // namespace
 
 bool split_contexts(Op& graph, const Machine& machine, SplitCounts& counts) {
   bool changed = Constants(graph, counts).run();
-  for (Op* op = graph.body().first(), *next; op; op = next) {
+  for (Op& op : graph.body())
+    if (op.is(flow_bulk_store) && op.flag("predicated") && too_wide(op, machine))
+      changed |= predicate_to_length(op);
+  for (Op *op = graph.body().first(), *next; op; op = next) {
     next = op->next();
     if (op->is(flow_context)) changed |= cut(*op, machine, counts);
   }

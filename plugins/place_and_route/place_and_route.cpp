@@ -6,16 +6,19 @@
 ///   %y = flow.context(%x) {unit = [3]}       %y = flow.context(%x) {unit = [3], route = ..}
 ///
 /// Algorithm: simulated annealing of wire length and congestion, then negotiated routing on static
-/// tracks, the rest on the dynamic network (mapping/place.hpp). The same seed gives the same result.
+/// tracks, the rest on the dynamic network (mapping/place.hpp). The same seed gives the same
+/// result.
 ///
 /// Why here: last, when it is known what there is to place.
 ///
-/// Does not handle: timing. Hops are weighed by how deep a link is nested, not by what waits for it.
+/// Does not handle: timing. Hops are weighed by how deep a link is nested, not by what waits for
+/// it.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "mapping/netlist.hpp"
+#include "mapping/unit_check.hpp"
 #include "revet/abi.hpp"
 #include "revet/plugin.hpp"
 
@@ -38,7 +41,8 @@ PassResult run(Module& module, PassContext& context) {
       std::map<std::string, unsigned> uses;
       for (const mapping::Unit& u : mapping::units_of(op)) ++uses[fmt::format("{}", u.role)];
       std::string most;
-      for (const auto& [role, n] : uses) most += fmt::format("{}{} {}", most.empty() ? "" : ", ", n, role);
+      for (const auto& [role, n] : uses)
+        most += fmt::format("{}{} {}", most.empty() ? "" : ", ", n, role);
       throw Error(Exit::unfinished, fmt::format("{}; of its units are: {}", e.what(), most));
     }
     mapping::set_placement(op, links, placement);
@@ -53,12 +57,29 @@ PassResult run(Module& module, PassContext& context) {
   return PassResult::of(changed);
 }
 
+void verify_placed(const Module& module, const Machine* machine, VerifyReport& report) {
+  for (const Op& op : module.body()) {
+    if (!machine || !op.is(ops::flow_graph)) continue;
+    if (!mapping::is_placed(op)) report.fail(op, "its units have no places");
+    for (const mapping::Fault& f : mapping::check_routed(op, *machine))
+      report.fail(*f.op, f.message);
+  }
+}
+
 void register_(Registry& registry) {
+  PropertyInfo placed;
+  placed.name = "placed";
+  placed.summary = "every unit of a flow graph has a place, and every link a route";
+  placed.verify_on = verify_placed;
+  registry.add_property(std::move(placed));
+
   PassInfo info;
   info.id = "place-and-route";
   info.summary = "Places units on the grid and routes links";
   info.input = Level::flow;
   info.output = Level::flow;
+  info.requires_ = {"units-fit"};
+  info.establishes = {"placed"};
   info.options = {{.name = "seed",
                    .type = OptionType::integer,
                    .fallback = "1",

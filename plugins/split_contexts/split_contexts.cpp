@@ -17,9 +17,8 @@
 /// Why here: on the graph with all copies of replicate regions, whose links have their kinds.
 ///
 /// Does not handle: an optimum. Units are filled greedily.
-#include "mapping/split.hpp"
-
 #include "mapping/assign.hpp"
+#include "mapping/split.hpp"
 #include "mapping/unit_check.hpp"
 #include "revet/abi.hpp"
 #include "revet/plugin.hpp"
@@ -32,6 +31,10 @@ PassResult run(Module& module, PassContext& context) {
   for (Op& op : module.body()) {
     if (!op.is(ops::flow_graph)) continue;
     mapping::SplitCounts counts;
+    context.visit();
+    // Units are filled anew only where they are not as they must be.
+    if (!mapping::units_of(op).empty() && mapping::check_units(op, context.machine()).empty())
+      continue;
     changed |= mapping::split_contexts(op, context.machine(), counts);
     changed |= mapping::assign_units(op, context.machine());
     context.count("contexts cut", counts.cut);
@@ -41,17 +44,28 @@ PassResult run(Module& module, PassContext& context) {
       context.count(u.kind == mapping::UnitKind::compute  ? "CU"
                     : u.kind == mapping::UnitKind::memory ? "MU"
                                                           : "AG");
-    context.visit();
   }
   return PassResult::of(changed);
 }
 
 void register_(Registry& registry) {
+  PropertyInfo fit;
+  fit.name = "units-fit";
+  fit.summary = "every node of a flow graph has units, and every unit can hold what it has";
+  fit.verify_on = [](const Module& module, const Machine* machine, VerifyReport& report) {
+    for (const Op& op : module.body())
+      if (machine && op.is(ops::flow_graph))
+        for (const mapping::Fault& f : mapping::check_units(op, *machine))
+          report.fail(*f.op, f.message);
+  };
+  registry.add_property(std::move(fit));
+
   PassInfo info;
   info.id = "split-contexts";
   info.summary = "Cuts contexts that are too large and assigns units";
   info.input = Level::flow;
   info.output = Level::flow;
+  info.establishes = {"units-fit"};
   info.run = run;
   registry.add_pass(std::move(info));
 }

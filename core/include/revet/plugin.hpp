@@ -86,6 +86,15 @@ struct PropertyInfo {
   std::string name;
   std::string summary;
   std::function<void(const Module&, VerifyReport&)> verify;
+  /// In place of `verify`, for what depends on the pipeline's machine; null where it has none.
+  std::function<void(const Module&, const Machine*, VerifyReport&)> verify_on = {};
+
+  void check(const Module& module, const Machine* machine, VerifyReport& report) const {
+    if (verify_on)
+      verify_on(module, machine, report);
+    else
+      verify(module, report);
+  }
 };
 
 struct EmittedFile {
