@@ -138,20 +138,21 @@ std::int64_t exact_index(Kind k, std::uint32_t bits) {
 
 BulkRange bulk_range(Memories& m, const Node& node, Kind element, const std::uint32_t* x) {
   const Range r = range(node, element, x);
-  const Memories::Extent extent =
-      Memories::valid_elements(m.dram(node.dram).count, m.sram(node.sram, x[0]).count, r.base,
-                               r.valid);
+  const Memories::Extent extent = Memories::valid_elements(
+      m.dram(node.dram).count, m.sram(node.sram, x[0]).count, r.base, r.valid);
   return {r.base, extent.first, extent.last};
 }
 
 std::uint32_t perform(Memories& m, const Node& node, Kind element, const std::uint32_t* x) {
   switch (node.kind) {
-    case NodeKind::dram_load: return m.load(m.dram(node.dram), exact_index(element, x[0]), node.loc);
+    case NodeKind::dram_load:
+      return m.load(m.dram(node.dram), exact_index(element, x[0]), node.loc);
     case NodeKind::dram_store:
       m.store(m.dram(node.dram), exact_index(element, x[0]), x[1], node.loc);
       return 0;
     case NodeKind::dram_atomic:
-      return m.atomic(m.dram(node.dram), exact_index(element, x[0]), node.atomic, x[1], x[2], node.loc);
+      return m.atomic(m.dram(node.dram), exact_index(element, x[0]), node.atomic, x[1], x[2],
+                      node.loc);
     case NodeKind::sram_load:
       return m.load(m.sram(node.sram, x[0]), exact_index(element, x[1]), node.loc);
     case NodeKind::sram_store:
@@ -166,7 +167,7 @@ std::uint32_t perform(Memories& m, const Node& node, Kind element, const std::ui
       return 0;
     case NodeKind::bulk_store:
       m.bulk_store(m.dram(node.dram), m.sram(node.sram, x[0]), range(node, element, x).base,
-                  range(node, element, x).valid);
+                   range(node, element, x).valid);
       return 0;
     case NodeKind::sram_fill: m.fill_zero(m.sram(node.sram, x[0])); return 0;
     default: return 0;

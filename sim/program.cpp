@@ -122,12 +122,18 @@ bool run_word(Scalar op, bool is_signed, Lane* out, const Lane* a, const Lane* b
       case Scalar::shr:
         return each(out, a, b,
                     [&](Lane x, Lane y) { return static_cast<Lane>(as_signed(x) >> shift(y)); });
-      case Scalar::lt: return each(out, a, b, [](Lane x, Lane y) { return Lane{as_signed(x) < as_signed(y)}; });
-      case Scalar::le: return each(out, a, b, [](Lane x, Lane y) { return Lane{as_signed(x) <= as_signed(y)}; });
-      case Scalar::gt: return each(out, a, b, [](Lane x, Lane y) { return Lane{as_signed(x) > as_signed(y)}; });
-      case Scalar::ge: return each(out, a, b, [](Lane x, Lane y) { return Lane{as_signed(x) >= as_signed(y)}; });
-      case Scalar::min: return each(out, a, b, [](Lane x, Lane y) { return as_signed(x) < as_signed(y) ? x : y; });
-      case Scalar::max: return each(out, a, b, [](Lane x, Lane y) { return as_signed(x) > as_signed(y) ? x : y; });
+      case Scalar::lt:
+        return each(out, a, b, [](Lane x, Lane y) { return Lane{as_signed(x) < as_signed(y)}; });
+      case Scalar::le:
+        return each(out, a, b, [](Lane x, Lane y) { return Lane{as_signed(x) <= as_signed(y)}; });
+      case Scalar::gt:
+        return each(out, a, b, [](Lane x, Lane y) { return Lane{as_signed(x) > as_signed(y)}; });
+      case Scalar::ge:
+        return each(out, a, b, [](Lane x, Lane y) { return Lane{as_signed(x) >= as_signed(y)}; });
+      case Scalar::min:
+        return each(out, a, b, [](Lane x, Lane y) { return as_signed(x) < as_signed(y) ? x : y; });
+      case Scalar::max:
+        return each(out, a, b, [](Lane x, Lane y) { return as_signed(x) > as_signed(y) ? x : y; });
       default: return false;
     }
   }

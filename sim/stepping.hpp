@@ -42,8 +42,8 @@ inline void put_all(Instance& g, const Unit& u, Token t) {
   for (std::size_t o = 0; o < u.outputs; ++o) g.put(u, o, t);
 }
 
-/// Adds an element to a reduce. Floats are added up in blocks, as reduction_block says, in the order
-/// of the stream. `State`: what both engines keep of a reduce, in value, total and progress.
+/// Adds an element to a reduce. Floats are added up in blocks, as reduction_block says, in the
+/// order of the stream. `State`: what both engines keep of a reduce, in value, total and progress.
 template <typename State>
 void accumulate(State& s, std::uint32_t x) {
   const Reduction& r = s.node->reduction;

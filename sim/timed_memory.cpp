@@ -88,8 +88,8 @@ std::uint32_t unit_of(const TimedInstance& g, std::uint32_t sram, std::uint32_t 
   return units[std::min<std::size_t>(i, units.size() - 1)];
 }
 
-/// Lets the banks work on the lanes of an access: lanes that go to one bank take turns, but for those
-/// that go to the same word of it. Gives the cycle in which the last is served.
+/// Lets the banks work on the lanes of an access: lanes that go to one bank take turns, but for
+/// those that go to the same word of it. Gives the cycle in which the last is served.
 Cycle serve(TimedInstance& g, const TimedNode& n, const Access& a, bool reads) {
   const Machine& m = g.machine;
   if (m.memory.ideal) return g.now + 1;
@@ -149,8 +149,8 @@ Attempt step_sram(TimedInstance& g, TimedNode& n) {
   Cycle free = g.now + 1, served = g.now + 1;
   if (n.kind == NodeKind::sram_fill) {
     const std::uint64_t bytes = std::uint64_t{sram.size} * Type{sram.element}.bytes();
-    free = served = g.now + (bytes + burst - 1) / burst *
-                                static_cast<unsigned>(std::popcount(a.on));
+    free = served =
+        g.now + (bytes + burst - 1) / burst * static_cast<unsigned>(std::popcount(a.on));
   } else {
     served = serve(g, n, a, !writes);
     const Cycle queue = g.machine.memory.queue;

@@ -144,7 +144,8 @@ def check(revet, program, folder, only):
             ("vrda-untimed depth 16", [source, "-p", "vrda-untimed", "--seed", "2", "--channel-depth", "16",
                                        "--memory-queue", "0"]),
             ("vrda-untimed depth 1", [source, "-p", "vrda-untimed", "--seed", "3", "--channel-depth", "1"]),
-            ("vrda", [source, "-p", "vrda", "--no-progress", "5000000", *LARGE_MACHINE]),
+            ("vrda", [source, "-p", "vrda", "--no-progress", "5000000", *LARGE_MACHINE,
+                      "--set", "unroll-replicate.target-utilisation=0"]),
             ("openmp checked", [source, "-p", "openmp", "--enable", "bounds-check"])]
     if program.error is None:
         runs.append(("openmp", [source, "-p", "openmp"]))

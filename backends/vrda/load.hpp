@@ -12,9 +12,9 @@ namespace revet::vrda {
 struct Loaded {
   sim::Graph graph;
   const Op* flow = nullptr;
-  std::vector<const Op*> nodes;            ///< of the graph's nodes
-  std::vector<const Value*> streams;       ///< of its streams
-  std::vector<const Op*> srams;            ///< of its SRAMs
+  std::vector<const Op*> nodes;       ///< of the graph's nodes
+  std::vector<const Value*> streams;  ///< of its streams
+  std::vector<const Op*> srams;       ///< of its SRAMs
 };
 Loaded load(const Module& module, const Launch& launch);
 

@@ -45,8 +45,8 @@ class Mapper {
     }
     for (const Op* op : loaded_.srams) {
       std::vector<std::uint32_t> units = mapping::unit_numbers(*op);
-      units.resize(std::min<std::size_t>(units.size(),
-                                         static_cast<std::size_t>(op->int_attr("banks", 1))));
+      units.resize(
+          std::min<std::size_t>(units.size(), static_cast<std::size_t>(op->int_attr("banks", 1))));
       m_.memories.push_back(std::move(units));
     }
     for (std::uint32_t n = 0; n < loaded_.nodes.size(); ++n)
@@ -106,8 +106,8 @@ class Mapper {
     return mapping::back_unit(reader, static_cast<unsigned>(input) - half);
   }
   static std::uint32_t reader_unit(const Op& header, std::size_t input) {
-    return mapping::unit_of({const_cast<Op*>(&header),
-                             static_cast<unsigned>(input) - header.num_operands() / 2});
+    return mapping::unit_of(
+        {const_cast<Op*>(&header), static_cast<unsigned>(input) - header.num_operands() / 2});
   }
 
   const Loaded& loaded_;

@@ -13,4 +13,5 @@ void register_vrda(revet::Registry& registry) {
 
 }  // namespace
 
-REVET_PLUGIN("revet-backend-vrda", "Simulation of streaming graphs, timed and untimed", register_vrda)
+REVET_PLUGIN("revet-backend-vrda", "Simulation of streaming graphs, timed and untimed",
+             register_vrda)

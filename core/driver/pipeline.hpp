@@ -44,7 +44,7 @@ struct Pipeline {
   Strategy main;
   std::map<std::string, Setting> machine;
   std::shared_ptr<const Machine> model;  ///< what `machine` says; filled in when it is read
-  std::string backend;  ///< "" where the pipeline names none
+  std::string backend;                   ///< "" where the pipeline names none
   Loc backend_loc;
   std::map<std::string, Setting> backend_settings;
   OptionValues backend_options;  ///< filled in by check()

@@ -1,7 +1,5 @@
 #include "session.hpp"
 
-#include "driver/machine_file.hpp"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -11,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "driver/machine_file.hpp"
 #include "frontend.hpp"
 #include "revet/text.hpp"
 #include "support/crash_guard.hpp"

@@ -242,7 +242,7 @@ class Sweep {
                                            pipeline.name));
     Launch launch = load_launch(signature_of(*program.module), a_.data, arguments_);
     BackendContext context{pipeline.backend_options, session.diagnostics, program.name, "", 1,
-                           common_.verbose, pipeline.model};
+                           common_.verbose,          pipeline.model};
     session.run_backend(*program.module, pipeline, [&](const BackendInfo& b) {
       row.threads = b.run(*program.module, launch, context).threads;
     });

@@ -10,7 +10,8 @@
 /// a loop, also where several such streams meet, and if it goes into or out of a replicate region.
 /// The pragma of a block, which `cfg-to-flow` leaves as `link` on the nodes that lead to it, wins.
 /// A stream with several readers is one link and has one kind. With `follow`, a node that takes a
-/// scalar link gives scalars: it has an element per cycle. Linear, `follow` times the longest chain.
+/// scalar link gives scalars: it has an element per cycle. Linear, `follow` times the longest
+/// chain.
 ///
 /// Why here: on the graph, once it is what will be mapped; before contexts are split, whose limits
 /// count vector and scalar buffers.

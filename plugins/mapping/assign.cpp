@@ -331,8 +331,8 @@ class Assigner {
             several |= unit != no_unit && unit != unit_.at(s);
             unit = unit_.at(s);
           }
-      // One of several must not hold up the others; before a sink there is none. Then it is where it
-      // comes from.
+      // One of several must not hold up the others; before a sink there is none. Then it is where
+      // it comes from.
       if (several) unit = no_unit;
       if (unit == no_unit)
         for (const Value* v : op.operands())

@@ -87,8 +87,8 @@ class Inserter {
   bool stays(const Value& v, const Op& reader) const {
     const std::uint32_t from = unit_of(writer(v));
     const std::vector<std::uint32_t> to = unit_numbers(reader);
-    return !is_merge(reader) && !is_on_chip(*v.def()) && !is_off_chip(*v.def()) && from != no_unit &&
-           std::find(to.begin(), to.end(), from) != to.end();
+    return !is_merge(reader) && !is_on_chip(*v.def()) && !is_off_chip(*v.def()) &&
+           from != no_unit && std::find(to.begin(), to.end(), from) != to.end();
   }
 
   /// Cycles from the firing of the writer to the arrival at a reader.

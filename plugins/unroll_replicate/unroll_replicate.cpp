@@ -103,7 +103,8 @@ bool fits(const Module& module, Options options, std::int64_t factor, bool place
     if (!op.is(ops::flow_graph)) continue;
     unroll(op.body(), options, trial);
     if (unheard.has_errors()) return false;
-    mapping::set_link_kinds(op, true, [](bool) {}, [] { return true; });
+    mapping::set_link_kinds(
+        op, true, [](bool) {}, [] { return true; });
     mapping::SplitCounts split;
     mapping::split_contexts(op, machine, split);
     mapping::assign_units(op, machine);
@@ -126,6 +127,15 @@ bool fits(const Module& module, Options options, std::int64_t factor, bool place
   return true;
 }
 
+/// Some region may have another number of copies.
+bool has_choice(const Module& module) {
+  for (Op& op : module.body())
+    if (op.is(ops::flow_graph))
+      for (const Mark& mark : marks_of(op.body()))
+        if (!mark.fixed) return true;
+  return false;
+}
+
 /// The largest factor that keeps within that share of the machine and places: units are counted for
 /// factors that double, then halve the distance; the last is placed, and lowered until it can be.
 std::int64_t factor_for_target(const Module& module, const Options& options, PassContext& context) {
@@ -146,7 +156,7 @@ std::int64_t factor_for_target(const Module& module, const Options& options, Pas
 
 PassResult run(Module& module, PassContext& context) {
   Options options = options_of(context.options);
-  if (options.target != 0) {
+  if (options.target != 0 && has_choice(module)) {
     options.factor = factor_for_target(module, options, context);
     context.count("factor", options.factor);
     context.diagnostics.note({}, fmt::format("replicate regions have {} copies", options.factor));
@@ -177,8 +187,8 @@ void register_(Registry& registry) {
        INT64_MIN,
        INT64_MAX,
        {"dynamic", "static"}},
-      {"buffer", OptionType::integer, "1024", "tokens of a buffer in front of each copy; 0: none", 0,
-       1'000'000},
+      {"buffer", OptionType::integer, "1024", "tokens of a buffer in front of each copy; 0: none",
+       0, 1'000'000},
       {"target-utilisation", OptionType::number, "0",
        "share of the machine to use, from 0 to 1, in place of factor; 0: off"},
   };

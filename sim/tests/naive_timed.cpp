@@ -40,7 +40,8 @@ bool NaiveLink::room(Cycle now) {
     used -= credits.front().second;
     credits.pop_front();
   }
-  const auto in_pipeline = std::count_if(ends.begin(), ends.end(), [&](Cycle e) { return e > now; });
+  const auto in_pipeline =
+      std::count_if(ends.begin(), ends.end(), [&](Cycle e) { return e > now; });
   return used < timing.capacity && static_cast<std::size_t>(in_pipeline) <= timing.pipeline;
 }
 

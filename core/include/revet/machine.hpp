@@ -67,10 +67,10 @@ struct Machine {
     unsigned contexts = 0;  ///< accesses, each with inputs of its own
     unsigned vector_inputs = 0, scalar_inputs = 0, vector_outputs = 0, scalar_outputs = 0;
     unsigned latency = 0;
-    bool combining = false;          ///< atomics of one vector on one word take one slot
-    bool bank_hash = false;          ///< the bank of a word depends on all of its address
-    unsigned queue = 0;              ///< accesses that wait at each bank
-    bool ideal = false;              ///< banks never conflict
+    bool combining = false;  ///< atomics of one vector on one word take one slot
+    bool bank_hash = false;  ///< the bank of a word depends on all of its address
+    unsigned queue = 0;      ///< accesses that wait at each bank
+    bool ideal = false;      ///< banks never conflict
   } memory;
 
   struct {

@@ -39,9 +39,10 @@ struct HostArray {
 /// Loads the arrays of a launch, in its order.
 std::vector<HostArray> bind(Launch& launch);
 
-/// Free pointers, handed out in the order in which they were freed. A queue for each region, asked in
-/// turn: without that, pointers that a region frees together would send it work together again, and
-/// it would hold up what is dealt to the others (Section V-B: "native round-robin load balancing").
+/// Free pointers, handed out in the order in which they were freed. A queue for each region, asked
+/// in turn: without that, pointers that a region frees together would send it work together again,
+/// and it would hold up what is dealt to the others (Section V-B: "native round-robin load
+/// balancing").
 class Pool {
  public:
   explicit Pool(const PoolDecl& decl);

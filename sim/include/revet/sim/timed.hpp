@@ -4,8 +4,8 @@
 /// In one cycle a node takes at most one vector from each input and gives at most one to each
 /// output: up to 16 lanes and, behind them, at most one barrier. What it gives is at a reader after
 /// the latency of its unit and of the route between them; the room that a reader makes is known to
-/// the writer after the way back. Links of scalars carry one element per cycle. What a node computes
-/// is what node.hpp says; only time is new.
+/// the writer after the way back. Links of scalars carry one element per cycle. What a node
+/// computes is what node.hpp says; only time is new.
 ///
 /// Nodes of one unit that follow each other are stages of its pipeline: a vector passes them in one
 /// cycle, and the unit's latency counts where it leaves. Everything that has to be decided between
@@ -41,20 +41,20 @@ struct Mapping {
   };
   /// How an input gets its vectors.
   struct Input {
-    unsigned latency = 1;         ///< from the writer's firing to the arrival; 0: within a unit
-    unsigned credit = 1;          ///< from taking a vector to room at the writer
-    std::uint32_t capacity = 2;   ///< vectors, elements of a scalar link, under way and waiting
-    bool scalar = false;          ///< one element per cycle
-    unsigned pipeline = 0;        ///< of the latency: before a vector meets what sends its elements
-    bool counts_lanes = false;    ///< capacity is in lanes: a buffer that compacts (back edges)
-    unsigned hops = 0;            ///< of the route, for reports
+    unsigned latency = 1;        ///< from the writer's firing to the arrival; 0: within a unit
+    unsigned credit = 1;         ///< from taking a vector to room at the writer
+    std::uint32_t capacity = 2;  ///< vectors, elements of a scalar link, under way and waiting
+    bool scalar = false;         ///< one element per cycle
+    unsigned pipeline = 0;       ///< of the latency: before a vector meets what sends its elements
+    bool counts_lanes = false;   ///< capacity is in lanes: a buffer that compacts (back edges)
+    unsigned hops = 0;           ///< of the route, for reports
   };
 
   std::vector<UnitInfo> units;
   /// Per node: the units that it is spread over, its memory's first; none for sources and sinks.
   std::vector<std::vector<std::uint32_t>> units_of;
-  std::vector<std::uint32_t> order;    ///< of nodes: a unit's nodes follow those that feed them
-  std::vector<Input> inputs;           ///< numbered as by first_inputs (loops.hpp)
+  std::vector<std::uint32_t> order;  ///< of nodes: a unit's nodes follow those that feed them
+  std::vector<Input> inputs;         ///< numbered as by first_inputs (loops.hpp)
   /// Per SRAM: the memory units that hold its buffers, an equal share of the pointers each.
   std::vector<std::vector<std::uint32_t>> memories;
 };
@@ -98,9 +98,9 @@ struct UnitCycles {
 
 /// What one input's link carried.
 struct LinkCounts {
-  std::uint64_t vectors = 0;           ///< sent
-  std::uint64_t lanes = 0;             ///< elements sent
-  std::uint64_t lanes_received = 0;    ///< by the reader
+  std::uint64_t vectors = 0;         ///< sent
+  std::uint64_t lanes = 0;           ///< elements sent
+  std::uint64_t lanes_received = 0;  ///< by the reader
   std::uint64_t barriers = 0;
   std::uint64_t barriers_received = 0;
 };
@@ -110,8 +110,8 @@ struct DramReport {
   std::uint64_t bursts_issued = 0, bursts_completed = 0;
   std::uint64_t reads_shared = 0;  ///< bursts that were on their way already
   std::uint64_t row_hits = 0, accesses = 0, activates = 0, refreshes = 0;
-  std::uint64_t clocks = 0;            ///< of all channels
-  std::uint64_t pending_clocks = 0;    ///< with a request
+  std::uint64_t clocks = 0;             ///< of all channels
+  std::uint64_t pending_clocks = 0;     ///< with a request
   std::uint64_t activation_clocks = 0;  ///< see DramSystem
 };
 
@@ -124,10 +124,10 @@ struct TimedResult {
   std::uint64_t firings = 0;
   std::uint64_t pointers_leaked = 0;
   std::vector<UnitCycles> units;
-  std::vector<LinkCounts> links;                ///< numbered as the inputs
+  std::vector<LinkCounts> links;    ///< numbered as the inputs
   std::vector<Cycle> input_waits;   ///< numbered as the inputs: cycles its node waited for it
   std::vector<Cycle> output_waits;  ///< numbered as the inputs: cycles its writer waited for room
-  std::vector<std::uint64_t> conflict_cycles;   ///< per unit: lost to bank conflicts
+  std::vector<std::uint64_t> conflict_cycles;  ///< per unit: lost to bank conflicts
   DramReport dram;
   std::string diagnosis;  ///< empty if finished; ends with a newline
 };
