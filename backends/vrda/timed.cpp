@@ -13,6 +13,7 @@ namespace revet::vrda {
 namespace {
 
 RunResult run(const Module& module, Launch& launch, BackendContext& context) {
+  if (!context.machine) throw Error(Exit::usage, "the pipeline has no machine to simulate");
   const Machine& machine = *context.machine;
   const std::vector<sim::HostArray> arrays = sim::bind(launch);
   const Loaded loaded = load(module, launch);

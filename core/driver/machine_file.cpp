@@ -322,6 +322,9 @@ class Reader : private TomlNodes {
 
 std::shared_ptr<const Machine> read_machine(const Pipeline& pipeline, SourceManager& sources,
                                             Diagnostics& diagnostics) {
+  // An executable without its files still runs what needs no machine.
+  std::error_code ec;
+  if (pipeline.machine.empty() && !fs::exists(shipped_machines(), ec)) return nullptr;
   return Reader(sources, diagnostics).read(pipeline);
 }
 

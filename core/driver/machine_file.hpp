@@ -7,7 +7,8 @@
 namespace revet {
 
 /// The machine of a pipeline: its `file` (or the one that ships), with the other settings of its
-/// [machine] on top. Every fault is reported at its place; then nothing is given.
+/// [machine] on top. Every fault is reported at its place; then nothing is given, as
+/// where the pipeline says nothing of a machine and none ships.
 std::shared_ptr<const Machine> read_machine(const Pipeline& pipeline, SourceManager& sources,
                                             Diagnostics& diagnostics);
 

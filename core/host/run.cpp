@@ -173,14 +173,10 @@ void run_command(const Command& command, const std::vector<std::string>& words) 
                   fmt::format("pipeline '{}' has no backend that runs programs", pipeline.name));
     session.run_passes(*program.module, pipeline);
     Launch launch = load_launch(signature_of(*program.module), a.data, arguments);
-    BackendContext context{pipeline.backend_options,
-                           session.diagnostics,
-                           program.name,
-                           "",
-                           a.reps,
-                           common.verbose,
-                           pipeline.model,
-                           reported_bytes(launch, a.data)};
+    // Read once: it may be a pipe.
+    const std::uint64_t bytes = reported_bytes(launch, a.data);
+    BackendContext context{pipeline.backend_options, session.diagnostics, program.name, "", a.reps,
+                           common.verbose,           pipeline.model,      bytes};
     RunResult result;
     using Clock = std::chrono::steady_clock;
     const Clock::time_point start = Clock::now();
@@ -192,8 +188,7 @@ void run_command(const Command& command, const std::vector<std::string>& words) 
     session.flush();
     if (!a.out.empty()) write_outputs(launch, a.out);
     if (!a.check.empty()) check_outputs(launch, a.check, tolerance);
-    auto figures =
-        statistics(program, pipeline, result, reported_bytes(launch, a.data), !a.check.empty());
+    auto figures = statistics(program, pipeline, result, bytes, !a.check.empty());
     if (!a.stats.empty()) {
       figures["made_by"] = provenance(common.run.reproduce.command, pipeline, session.plugins(),
                                       {input, program.hash, a.data}, launch);
