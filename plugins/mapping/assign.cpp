@@ -146,6 +146,22 @@ class Assigner {
     }
   }
 
+  /// Scalars that a unit takes with what it has and one more context.
+  unsigned inputs_with(const Op& op, std::uint32_t unit) const {
+    std::set<const Value*> taken;
+    const auto add = [&](const Op& node) {
+      for (const Value* v : node.operands())
+        if (is_stream(*v) && link_kind(*v) == LinkKind::scalar && v->def() != &op) taken.insert(v);
+    };
+    add(op);
+    for (const auto& [s, u] : unit_)
+      if (u == unit) add(*s.op);
+    return static_cast<unsigned>(std::count_if(taken.begin(), taken.end(), [&](const Value* v) {
+      const Slice from = writer(*v);
+      return !is_constant(*v->def()) && (!assigned(from) || unit_.at(from) != unit);
+    }));
+  }
+
   void fold_address(Op& op) {
     for (const Value* v : op.operands())
       if (link_kind(*v) == LinkKind::vector) return;
@@ -161,7 +177,11 @@ class Assigner {
     unsigned& used = folded_stages_[unit];
     const unsigned limit =
         units_[unit].kind == UnitKind::memory ? machine_.memory.stages : machine_.address.stages;
-    if (used + stages_of(op) > limit) return;
+    if (used + stages_of(op) > limit ||
+        inputs_with(op, unit) > (units_[unit].kind == UnitKind::memory
+                                     ? machine_.memory.scalar_inputs
+                                     : machine_.address.scalar_inputs))
+      return;
     used += stages_of(op);
     set({&op, 0}, unit);
   }
@@ -439,52 +459,6 @@ class Assigner {
 bool assign_units(Op& graph, const Machine& machine) {
   Assigner(graph, machine).run();
   return true;
-}
-
-std::vector<Unit> units_of(const Op& graph) {
-  std::vector<Unit> out;
-  const Attr* rows = graph.attr("units");
-  if (!rows || !rows->as_array()) return out;
-  for (const Attr& row : *rows->as_array()) {
-    const Attr::Array& cells = *row.as_array();
-    Unit u;
-    const std::string& kind = *cells[0].as_string();
-    u.kind = kind == "MU" ? UnitKind::memory : kind == "AG" ? UnitKind::address : UnitKind::compute;
-    u.role = *cells[1].as_string();
-    u.name = *cells[2].as_string();
-    if (cells.size() > 4)
-      u.place = {static_cast<int>(*cells[3].as_int()), static_cast<int>(*cells[4].as_int())};
-    out.push_back(std::move(u));
-  }
-  return out;
-}
-
-void set_units(Op& graph, const std::vector<Unit>& units) {
-  Attr::Array rows;
-  for (const Unit& u : units) {
-    const char* kind = u.kind == UnitKind::memory    ? "MU"
-                       : u.kind == UnitKind::address ? "AG"
-                                                     : "CU";
-    Attr::Array row{kind, u.role, u.name};
-    if (u.place.row >= 0) {
-      row.emplace_back(u.place.row);
-      row.emplace_back(u.place.column);
-    }
-    rows.emplace_back(std::move(row));
-  }
-  graph.set_attr("units", std::move(rows));
-}
-
-std::vector<std::uint32_t> unit_numbers(const Op& op) {
-  std::vector<std::uint32_t> out;
-  if (const Attr* a = op.attr("unit"); a && a->as_array())
-    for (const Attr& n : *a->as_array()) out.push_back(static_cast<std::uint32_t>(*n.as_int()));
-  return out;
-}
-
-std::uint32_t unit_of(const Slice& s) {
-  const std::vector<std::uint32_t> numbers = unit_numbers(*s.op);
-  return s.index < numbers.size() ? numbers[s.index] : no_unit;
 }
 
 }  // namespace revet::mapping

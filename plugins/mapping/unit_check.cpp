@@ -52,6 +52,7 @@ class Checker {
     for (const auto& [sram, units] : m_.memories)
       if (units.empty() && used(*sram))
         fault(*sram, "1: '{}' has no memory units", memory_name(sram->result()));
+    if (!faults_.empty()) return std::move(faults_);
     for (std::size_t i = 0; i < m_.parts.size(); ++i)
       if (m_.parts[i].unit != nowhere) check_kind(i);
     if (!faults_.empty()) return std::move(faults_);

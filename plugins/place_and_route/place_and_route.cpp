@@ -25,6 +25,26 @@
 namespace revet {
 namespace {
 
+/// What needs most of the kinds of units that a message names.
+std::string uses(const std::vector<mapping::Unit>& units, const std::string& message) {
+  std::string out;
+  for (const UnitKind kind : {UnitKind::compute, UnitKind::memory, UnitKind::address}) {
+    if (message.find(mapping::plural_of(kind)) == std::string::npos) continue;
+    std::map<std::string, unsigned> roles;
+    for (const mapping::Unit& u : units)
+      if (u.kind == kind) ++roles[u.role];
+    std::vector<std::pair<unsigned, std::string>> most;
+    for (const auto& [role, n] : roles) most.emplace_back(n, role);
+    std::stable_sort(most.begin(), most.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::string list;
+    for (const auto& [n, role] : most)
+      list += fmt::format("{}{} {}", list.empty() ? "" : ", ", n, role);
+    out += fmt::format("; of the {}: {}", mapping::plural_of(kind), list);
+  }
+  return out;
+}
+
 PassResult run(Module& module, PassContext& context) {
   bool changed = false;
   for (Op& op : module.body()) {
@@ -37,13 +57,7 @@ PassResult run(Module& module, PassContext& context) {
     try {
       placement = mapping::place_and_route(links.netlist, context.machine(), seed);
     } catch (const Error& e) {
-      // What takes most of a resource is known here only.
-      std::map<std::string, unsigned> uses;
-      for (const mapping::Unit& u : mapping::units_of(op)) ++uses[fmt::format("{}", u.role)];
-      std::string most;
-      for (const auto& [role, n] : uses)
-        most += fmt::format("{}{} {}", most.empty() ? "" : ", ", n, role);
-      throw Error(Exit::unfinished, fmt::format("{}; of its units are: {}", e.what(), most));
+      throw Error(e.exit, fmt::format("{}{}", e.what(), uses(mapping::units_of(op), e.what())));
     }
     mapping::set_placement(op, links, placement);
     changed = true;
