@@ -260,7 +260,7 @@ bool holds(const Predicate& p, const Question& q, Plugins& plugins) {
               return fmt::format("property '{}' of {}", p.name,
                                  plugins.origin("property:" + p.name));
             },
-            [&] { plugins.property(p.name)->verify(q.module, report); });
+            [&] { plugins.property(p.name)->check(q.module, q.machine, report); });
         return !report.failed;
       }
       case Predicate::location:

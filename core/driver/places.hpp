@@ -10,8 +10,9 @@ namespace revet {
 /// Where a predicate is asked.
 struct Question {
   const Module& module;
-  const Op* place = nullptr;  ///< null: the whole module
-  bool changed = false;       ///< whether the step before changed the module
+  const Op* place = nullptr;         ///< null: the whole module
+  bool changed = false;              ///< whether the step before changed the module
+  const Machine* machine = nullptr;  ///< the pipeline's
 };
 
 /// `plugins` knows what the named predicates are; every name was checked before.

@@ -334,7 +334,8 @@ bool StrategyRunner::matches(const Strategy& at, Place place) const {
 }
 
 bool StrategyRunner::holds(const Predicate& predicate, Place place) const {
-  return revet::holds(predicate, {passes_.module(), op_of(place), last_changed_}, plugins_);
+  return revet::holds(
+      predicate, {passes_.module(), op_of(place), last_changed_, pipeline_.model.get()}, plugins_);
 }
 
 std::string StrategyRunner::rest_of_pipeline(const PassEntry& entry, const Op* place) const {

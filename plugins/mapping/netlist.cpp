@@ -46,6 +46,8 @@ Links links_of(const Op& graph) {
         with_data.insert({&op, sink});
       }
     if (net.sinks.empty()) return;
+    // Uses stand in the order in which they were made, of which the text of the graph knows nothing.
+    std::sort(net.sinks.begin(), net.sinks.end());
     out.netlist.units[driver].nesting =
         std::max(out.netlist.units[driver].nesting, domains.nesting(v));
     for (const std::uint32_t s : net.sinks)
