@@ -11,6 +11,8 @@ import sys
 import tempfile
 
 # They make another level of IR, so that a second one does not fit.
+# Programs of tests need more memory accesses than programs of people.
+LARGE_MACHINE = '"grid.rows" = 64\n"grid.columns" = 64\n"grid.address-columns" = 5\n'
 ONCE = {"structure-to-cfg", "cfg-to-flow"}
 
 
@@ -33,7 +35,7 @@ def main():
     failed = 0
     with tempfile.TemporaryDirectory() as temporary:
         pipeline = pathlib.Path(temporary) / "twice.toml"
-        pipeline.write_text(f"[strategy]\nmain = [{', '.join(entries)}]\n")
+        pipeline.write_text(f"[machine]\n{LARGE_MACHINE}[strategy]\nmain = [{', '.join(entries)}]\n")
         for file in arguments.files:
             done = subprocess.run([arguments.revet, "compile", str(file), "-p", str(pipeline), "--emit", "rir", "-o",
                                    f"{temporary}/out.rir", "--print-pass-stats"], capture_output=True, text=True)

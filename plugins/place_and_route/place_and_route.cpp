@@ -45,6 +45,15 @@ std::string uses(const std::vector<mapping::Unit>& units, const std::string& mes
   return out;
 }
 
+/// All attributes that placing writes.
+std::vector<Attr> placing(const Op& graph) {
+  std::vector<Attr> out;
+  if (const Attr* units = graph.attr("units")) out.push_back(*units);
+  for (const Op& op : graph.body())
+    if (const Attr* route = op.attr("route")) out.push_back(*route);
+  return out;
+}
+
 PassResult run(Module& module, PassContext& context) {
   bool changed = false;
   for (Op& op : module.body()) {
@@ -59,8 +68,9 @@ PassResult run(Module& module, PassContext& context) {
     } catch (const Error& e) {
       throw Error(e.exit, fmt::format("{}{}", e.what(), uses(mapping::units_of(op), e.what())));
     }
+    const std::vector<Attr> before = placing(op);
     mapping::set_placement(op, links, placement);
-    changed = true;
+    changed |= !(placing(op) == before);
     context.count("links", static_cast<std::int64_t>(links.netlist.nets.size()));
     context.count("wire length", static_cast<std::int64_t>(placement.statistics.wire_length));
     context.count("on the dynamic network",

@@ -60,11 +60,11 @@ def locales(s):
 def compare_locales(s, plain, commas):
     probe = subprocess.run(["printf", "%.1f %s", "0"], env=commas, capture_output=True, text=True)
     s.check("the locale is one with decimal commas", probe.stdout.startswith("0,0"), probe.stdout + probe.stderr)
-    s.write("short.toml", '[strategy]\nmain = ["inline"]\n[backend]\nname = "openmp"\n[machine]\nclock = 1.6\nsize = 1234567\n')
+    s.write("short.toml", '[strategy]\nmain = ["inline"]\n[backend]\nname = "openmp"\n[machine]\nclock-ghz = 1.5\narea-mm2 = 1234567.5\n')
     run = ["run", "f.rvt", "--data", "d", "--stats", "st.json", "--out", "o"]
     for words, files in ((["compile", "f.rvt", "-p", "openmp"], []), (["compile", "f.rvt", "-p", "openmp", "--emit", "rir"], []),
                          (["compile", "f.rvt", "-p", "interp", "--emit", "dot"], []), (["pipeline", "./short.toml"], []),
-                         (["pipeline", "./short.toml", "--set", "machine.clock=2.5"], []), (["passes", "inline", "--json"], []), (["ops"], []),
+                         (["pipeline", "./short.toml", "--set", "machine.clock-ghz=2.5"], []), (["passes", "inline", "--json"], []), (["ops"], []),
                          (["reference", "passes"], []), (["compile", "f.rvt", "-p", "openmp", "-o", "e.cpp"], ["e.cpp", "e.h"]),
                          ([*run, "-p", "interp"], ["o/r.bin"]), ([*run, "-p", "openmp"], ["o/r.bin"]),
                          ([*run, "-p", "interp", "--arg", "scale=2.5", "--check", "o", "--tolerance", "0.5,0.5"], ["o/r.bin"])):

@@ -194,8 +194,8 @@ def reading_back(s):
 summary = {literal}
 plugins = ["{s.toys}"]
 [machine]
-"odd key" = {literal}
-file = "m.toml"
+name = {literal}
+"compute.latency" = 7
 [strategy]
 main = [[], {{ try = {{ first-of = [] }} }}, {{ seq = [] }}, "$nothing", {{ note = {literal} }}, {{ pass = "grow", id = {literal} }},
         {{ try = {{ pass = "mark", only = {literal} }} }}, {{ pass = "mark", only = "", id = "empty" }},
