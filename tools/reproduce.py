@@ -96,7 +96,7 @@ def page(results):
         "## Figure 12: what each optimisation saves", "",
         "The resources of each app's graph before it is mapped, with all passes of `pipelines/vrda.toml` and with one of them "
         "off. Nodes in a replicate region count once per copy. `plugins/count_ops/estimate.hpp` says what each column counts.", "",
-        "```console", "$ revet " + " ".join(command("murmur3")), "# apps/murmur3/murmur3.rvt with vrda", "...", "```", "",
+        "```console", "$ revet " + " ".join(command("murmur3")), "# apps/murmur3/murmur3.rvt with vrda-untimed", "...", "```", "",
         *effects(results), "",
         "`eliminate-hierarchy` costs resources in every app: a fork duplicates what a broadcast shares, and the count-down is an "
         "access to memory. It is there for time: small tiles run side by side (Figure 13, for the cycle-level simulator). "

@@ -46,7 +46,7 @@ Links links_of(const Op& graph) {
         with_data.insert({&op, sink});
       }
     if (net.sinks.empty()) return;
-    // Uses stand in the order in which they were made, of which the text of the graph knows nothing.
+    // Uses stand in the order in which they were made, which the text of the graph does not show.
     std::sort(net.sinks.begin(), net.sinks.end());
     out.netlist.units[driver].nesting =
         std::max(out.netlist.units[driver].nesting, domains.nesting(v));
