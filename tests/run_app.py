@@ -35,7 +35,7 @@ def main():
         if changed:
             failed.append(changed)
             print(changed)
-    checks = ["--check-barriers", "true"] if arguments.pipeline == "vrda-untimed" else []
+    checks = ["-q", "--check-barriers", "true"] if arguments.pipeline == "vrda-untimed" else ["-q"]
     for data in sets:
         words = [arguments.revet, "run", str(source), "-p", arguments.pipeline, "--data", str(data),
                  "--check", str(data / "expected"), *checks]
