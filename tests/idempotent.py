@@ -12,7 +12,7 @@ import tempfile
 
 # They make another level of IR, so that a second one does not fit.
 # Programs of tests need more memory accesses than programs of people.
-LARGE_MACHINE = '"grid.rows" = 64\n"grid.columns" = 64\n"grid.address-columns" = 5\n'
+LARGE_MACHINE = '"grid.rows" = 64\n"grid.columns" = 64\n"grid.address-columns" = 5\n"network.control-tracks" = 64\n"network.vector-tracks" = 32\n'
 ONCE = {"structure-to-cfg", "cfg-to-flow"}
 
 

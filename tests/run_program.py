@@ -30,8 +30,10 @@ import tempfile
 PASSES = ["inline", "canonicalize", "lower-adapters", "eliminate-hierarchy", "if-to-select", "canonicalize", "fuse-allocations",
           "hoist-allocations", "bufferize-replicate", "pack-subwords", "structure-to-cfg"]
 # Programs of tests need more memory accesses than programs of people.
-LARGE_MACHINE = [f"--set=machine.grid.{key}={n}"
-                 for key, n in (("rows", 64), ("columns", 64), ("address-columns", 5))]
+LARGE_MACHINE = [f"--set=machine.{key}={n}"
+                 for key, n in (("grid.rows", 64), ("grid.columns", 64), ("grid.address-columns", 5),
+                                ("network.vector-tracks", 32), ("network.scalar-tracks", 32),
+                                ("network.control-tracks", 64))]
 STAGES = [p if p not in PASSES[:i] else f"{p}#2" for i, p in enumerate(PASSES)]
 FORMATS = {"i8": "b", "u8": "B", "i16": "h", "u16": "H", "i32": "i", "u32": "I", "f32": "f", "bool": "B"}
 
