@@ -167,8 +167,6 @@ class Channel {
 
   bool empty() const { return size_ == 0; }
   bool has_arrived(Cycle now) const { return size_ != 0 && entries_[head_].arrival <= now; }
-  bool scalar() const { return input_.scalar; }
-  unsigned latency() const { return input_.latency; }
   std::uint32_t capacity() const { return input_.capacity; }
   void set_capacity(std::uint32_t capacity) { input_.capacity = capacity; }
   std::uint32_t used() const { return used_; }

@@ -14,6 +14,7 @@
 
 #include "ports.hpp"
 #include "revet/diagnostics.hpp"
+#include "wait_chain.hpp"
 
 namespace revet::sim {
 namespace {
@@ -96,32 +97,14 @@ class Diagnosis {
     return found;
   }
 
-  /// From the units that are blocked, then from those that wait; a cycle if there is one.
   std::vector<NodeId> find_chain(bool& cycle) const {
-    std::vector<NodeId> starts;
-    for (const bool blocked : {true, false})
-      for (NodeId n = 0; n < g_.unit_count(); ++n) {
-        const Stall s = steps_[n].stall;
-        const bool is_blocked = s == Stall::output || s == Stall::pointer;
-        if (is_blocked == blocked && s != Stall::ended && in_trouble(n)) starts.push_back(n);
-      }
-    std::vector<NodeId> longest;
-    std::vector<NodeId> seen_from(g_.unit_count(), no_node);  // the start whose walk came by
-    for (const NodeId start : starts) {
-      std::vector<NodeId> chain;
-      for (NodeId n = start; n != no_node; n = next(n)) {
-        if (seen_from[n] == start) {
-          chain.erase(chain.begin(), std::find(chain.begin(), chain.end(), n));
-          cycle = true;
-          return chain;
-        }
-        seen_from[n] = start;
-        chain.push_back(n);
-      }
-      if (chain.size() > longest.size()) longest = std::move(chain);
-    }
-    cycle = false;
-    return longest;
+    return wait_chain(
+        g_.unit_count(),
+        [&](NodeId n) {
+          return steps_[n].stall == Stall::output || steps_[n].stall == Stall::pointer;
+        },
+        [&](NodeId n) { return steps_[n].stall != Stall::ended && in_trouble(n); },
+        [&](NodeId n) { return next(n); }, cycle);
   }
 
   // --- its description

@@ -4,6 +4,7 @@
 
 #include "revet/diagnostics.hpp"
 #include "revet/sim/loops.hpp"
+#include "revet/sim/node.hpp"
 
 namespace revet::sim {
 namespace {
@@ -85,10 +86,7 @@ void Instance::make_units() {
     u.inputs = static_cast<std::uint16_t>(node.in.size());
     u.outputs = static_cast<std::uint16_t>(node.out.size());
     u.kind = node.kind;
-    const bool behind_pointer =
-        node.kind >= NodeKind::sram_load && node.kind <= NodeKind::bulk_store;
-    const std::size_t main = behind_pointer ? 1 : 0;
-    if (main < node.in.size()) u.element = graph_->stream(node.in[main]).element;
+    u.element = main_kind(*graph_, node);
     if (node.kind == NodeKind::reduce) u.value = node.reduction.identity;
     if (node.kind == NodeKind::alloc) allocators_[node.pool].push_back(n);
     if (node.kind == NodeKind::context) {

@@ -15,6 +15,12 @@ void mismatch(const Instance& g, const Unit& u, std::size_t input, const std::st
                                   notation(g.head(u, input), stream.element), expected));
 }
 
+Kind main_kind(const Graph& graph, const Node& node) {
+  const bool behind_pointer = node.kind >= NodeKind::sram_load && node.kind <= NodeKind::bulk_store;
+  const std::size_t main = behind_pointer ? 1 : 0;
+  return main < node.in.size() ? graph.stream(node.in[main]).element : Kind::none;
+}
+
 namespace {
 
 bool stalled(Step s) { return s.stall != Stall::none; }

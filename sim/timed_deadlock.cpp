@@ -8,6 +8,7 @@
 #include "ports.hpp"
 #include "revet/diagnostics.hpp"
 #include "timed_instance.hpp"
+#include "wait_chain.hpp"
 
 namespace revet::sim {
 
@@ -43,7 +44,7 @@ class TimedDiagnosis {
   }
 
  private:
-  static constexpr std::uint32_t none = ~0u;
+  static constexpr std::uint32_t none = no_node;
   static constexpr Cycle trial_cycles = 100'000;
   static constexpr std::size_t most_candidates = 32;
 
@@ -110,27 +111,13 @@ class TimedDiagnosis {
   }
 
   std::vector<std::uint32_t> find_chain(bool& cycle) const {
-    std::vector<std::uint32_t> longest;
-    std::vector<std::uint32_t> seen_from(g_.nodes_.size(), none);
-    for (const bool blocked : {true, false})
-      for (std::uint32_t start = 0; start < g_.nodes_.size(); ++start) {
-        const Attempt::Kind kind = stalls_[start].kind;
-        const bool is_blocked = kind == Attempt::no_output || kind == Attempt::no_memory;
-        if (is_blocked != blocked || !in_trouble(start)) continue;
-        std::vector<std::uint32_t> chain;
-        for (std::uint32_t n = start; n != none; n = next(n)) {
-          if (seen_from[n] == start) {
-            chain.erase(chain.begin(), std::find(chain.begin(), chain.end(), n));
-            cycle = true;
-            return chain;
-          }
-          seen_from[n] = start;
-          chain.push_back(n);
-        }
-        if (chain.size() > longest.size()) longest = std::move(chain);
-      }
-    cycle = false;
-    return longest;
+    return wait_chain(
+        g_.nodes_.size(),
+        [&](std::uint32_t n) {
+          return stalls_[n].kind == Attempt::no_output || stalls_[n].kind == Attempt::no_memory;
+        },
+        [&](std::uint32_t n) { return in_trouble(n); }, [&](std::uint32_t n) { return next(n); },
+        cycle);
   }
 
   Wait wait_of(std::uint32_t i) const {

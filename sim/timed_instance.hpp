@@ -8,6 +8,12 @@
 
 namespace revet::sim {
 
+inline bool goes_to_dram(NodeKind kind) {
+  return kind == NodeKind::dram_load || kind == NodeKind::dram_store ||
+         kind == NodeKind::dram_atomic || kind == NodeKind::bulk_load ||
+         kind == NodeKind::bulk_store;
+}
+
 /// Sets of nodes by the cycle in which they are to be looked at: a wheel of bit sets.
 class Wheel {
  public:

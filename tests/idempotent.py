@@ -10,9 +10,9 @@ import subprocess
 import sys
 import tempfile
 
+from run_program import LARGE_MACHINE
+
 # They make another level of IR, so that a second one does not fit.
-# Programs of tests need more memory accesses than programs of people.
-LARGE_MACHINE = '"grid.rows" = 64\n"grid.columns" = 64\n"grid.address-columns" = 5\n"network.control-tracks" = 64\n"network.vector-tracks" = 32\n'
 ONCE = {"structure-to-cfg", "cfg-to-flow"}
 
 
@@ -35,10 +35,10 @@ def main():
     failed = 0
     with tempfile.TemporaryDirectory() as temporary:
         pipeline = pathlib.Path(temporary) / "twice.toml"
-        pipeline.write_text(f"[machine]\n{LARGE_MACHINE}[strategy]\nmain = [{', '.join(entries)}]\n")
+        pipeline.write_text(f"[strategy]\nmain = [{', '.join(entries)}]\n")
         for file in arguments.files:
             done = subprocess.run([arguments.revet, "compile", str(file), "-p", str(pipeline), "--emit", "rir", "-o",
-                                   f"{temporary}/out.rir", "--print-pass-stats"], capture_output=True, text=True)
+                                   f"{temporary}/out.rir", "--print-pass-stats", *LARGE_MACHINE], capture_output=True, text=True)
             changed = [i for i in again if f"\n{i}: changed" in "\n" + done.stderr]
             if done.returncode != 0 or changed:
                 failed += 1

@@ -57,7 +57,7 @@ ChromeTrace::ChromeTrace(const std::string& file, Filter filter, const sim::Mapp
   };
   bool any = false;
   for (int kind = 0; kind < 3; ++kind) {
-    const char* title = sim::unit_kind_name(static_cast<UnitKind>(kind));
+    const char* title = unit_kind_name(static_cast<UnitKind>(kind));
     name(kind + 1, "process_name", 0, title);
   }
   name(dram_process, "process_name", 0, "DRAM");

@@ -63,24 +63,18 @@ class Mapper {
     const Op& reader = *loaded_.nodes[n];
     const std::uint32_t from = mapping::unit_of(mapping::writer(v));
     const sim::LinkKind kind = sim::link_kind(stream);
-    // What a memory answers comes from its other end.
-    bool inside = from != mapping::no_unit && !mapping::is_merge(reader) &&
-                  !mapping::is_on_chip(*v.def()) && !mapping::is_off_chip(*v.def());
     unsigned hops = 1;
     for (const Use& use : v.uses()) {
       if (use.op != &reader) continue;
       for (const Slice& s : mapping::readers(use)) {
         const std::uint32_t to = mapping::unit_of(s);
-        inside &= to == from;
         if (to != from) hops = std::max(hops, hops_.of(v, from, to));
       }
     }
-    if (inside) {
+    if (mapping::is_internal(v, reader)) {
       // Stages of one pipeline, each of which holds a vector.
-      m_.inputs.push_back({.latency = 0,
-                           .credit = 1,
-                           .capacity = sim::unit_latency(machine_, m_.units[from].kind),
-                           .hops = 0});
+      m_.inputs.push_back(
+          {.latency = 0, .credit = 1, .capacity = machine_.latency(m_.units[from].kind)});
     } else if (const std::uint32_t back = back_of(reader, i); back != mapping::no_unit) {
       // Through the memory unit that is the buffer: its latency and two ways.
       const unsigned ways = hops_.of(v, from, back) + hops_.between(back, reader_unit(reader, i));
@@ -88,7 +82,7 @@ class Mapper {
           machine_, machine_.compute.latency + machine_.memory.latency, ways, kind));
     } else {
       unsigned latency = machine_.compute.latency;
-      if (from != mapping::no_unit) latency = sim::unit_latency(machine_, m_.units[from].kind);
+      if (from != mapping::no_unit) latency = machine_.latency(m_.units[from].kind);
       // What a merge decides in one unit is known in the others a hop later.
       if (mapping::is_merge(*v.def()) && m_.units_of[stream.writer.node].size() > 1)
         latency += machine_.network.hop_latency;

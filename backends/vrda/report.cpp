@@ -20,23 +20,23 @@ json share(double part, double whole) { return whole == 0 ? json(nullptr) : json
 /// Units in total and by use, and which kind is the scarcest (the paper's Table IV).
 json resources(const sim::Mapping& mapping, const Machine& machine) {
   json out;
-  const std::pair<const char*, unsigned> kinds[] = {{"cu", machine.compute_units()},
-                                                    {"mu", machine.memory_units()},
-                                                    {"ag", machine.address_generators()}};
+  constexpr const char* names[] = {"cu", "mu", "ag"};
+  unsigned available[3];
+  for (int k = 0; k < 3; ++k) available[k] = machine.units(static_cast<UnitKind>(k));
   unsigned used[3] = {};
   std::map<std::string, std::array<unsigned, 3>> uses;
   for (const auto& u : mapping.units) {
     ++used[static_cast<int>(u.kind)];
     ++uses[u.role][static_cast<std::size_t>(u.kind)];
   }
-  for (int k = 0; k < 3; ++k) out[kinds[k].first] = used[k];
-  for (int k = 0; k < 3; ++k) out["of"][kinds[k].first] = kinds[k].second;
+  for (int k = 0; k < 3; ++k) out[names[k]] = used[k];
+  for (int k = 0; k < 3; ++k) out["of"][names[k]] = available[k];
   for (const auto& [role, n] : uses) out["uses"][role] = {{"cu", n[0]}, {"mu", n[1]}, {"ag", n[2]}};
   int critical = 0;
-  const auto load = [&](int k) { return used[k] / static_cast<double>(kinds[k].second); };
+  const auto load = [&](int k) { return used[k] / static_cast<double>(available[k]); };
   for (int k = 1; k < 3; ++k)
     if (load(k) > load(critical)) critical = k;
-  out["critical"] = kinds[critical].first;
+  out["critical"] = names[critical];
   out["critical_share"] = load(critical);
   return out;
 }
@@ -105,29 +105,32 @@ json stalls(const sim::Mapping& mapping, const sim::TimedResult& r) {
 json waits(const Loaded& loaded, const sim::TimedResult& r) {
   struct Row {
     sim::Cycle cycles;
-    std::string text;
+    const sim::Node* reader;
+    sim::StreamId stream;
     bool room;
   };
+  const sim::Graph& graph = loaded.graph;
   std::vector<Row> rows;
   std::size_t at = 0;
-  for (const sim::Node& node : loaded.graph.nodes())
+  for (const sim::Node& node : graph.nodes())
     for (const sim::StreamId s : node.in) {
-      const sim::Stream& stream = loaded.graph.stream(s);
-      const std::string name =
-          fmt::format("'{}' from {} to {}", stream.name,
-                      sim::describe(loaded.graph.node(stream.writer.node)), sim::describe(node));
-      if (r.input_waits[at] != 0) rows.push_back({r.input_waits[at], name, false});
-      if (r.output_waits[at] != 0) rows.push_back({r.output_waits[at], name, true});
+      if (r.input_waits[at] != 0) rows.push_back({r.input_waits[at], &node, s, false});
+      if (r.output_waits[at] != 0) rows.push_back({r.output_waits[at], &node, s, true});
       ++at;
     }
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Row& a, const Row& b) { return a.cycles > b.cycles; });
-  constexpr std::size_t most = 4000;
+  constexpr std::size_t most = 40;
   if (rows.size() > most) rows.resize(most);
   json out = json::array();
-  for (const Row& row : rows)
-    out.push_back(
-        {{"link", row.text}, {"for", row.room ? "room" : "a token"}, {"cycles", row.cycles}});
+  for (const Row& row : rows) {
+    const sim::Stream& stream = graph.stream(row.stream);
+    out.push_back({{"link", fmt::format("'{}' from {} to {}", stream.name,
+                                        sim::describe(graph.node(stream.writer.node)),
+                                        sim::describe(*row.reader))},
+                   {"for", row.room ? "room" : "a token"},
+                   {"cycles", row.cycles}});
+  }
   return out;
 }
 
@@ -175,7 +178,7 @@ json links(const sim::Mapping& mapping, const Loaded& loaded, const sim::TimedRe
 
 std::string unit_path(const sim::Mapping& mapping, std::size_t unit) {
   const sim::Mapping::UnitInfo& u = mapping.units[unit];
-  return fmt::format("{}{}.{}", sim::unit_kind_name(u.kind), unit, u.name);
+  return fmt::format("{}{}.{}", unit_kind_name(u.kind), unit, u.name);
 }
 
 std::map<std::string, std::string> report(const Loaded& loaded, const sim::Mapping& mapping,

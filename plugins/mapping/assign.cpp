@@ -329,8 +329,7 @@ class Assigner {
       work.pop_back();
       for (Slice s : slices_of(*const_cast<Op*>(op)))
         if (slices.count(s) != 0) return true;
-      const unsigned n = op->is(flow_fb_merge) ? op->num_operands() / 2 : op->num_operands();
-      for (unsigned i = 0; i < n; ++i)
+      for (unsigned i = 0; i < forward_operands(*op); ++i)
         if (is_stream(*op->operand(i))) visit(op->operand(i));
     }
     return false;

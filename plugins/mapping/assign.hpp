@@ -32,4 +32,8 @@ inline constexpr std::uint32_t no_unit = ~0u;
 /// The unit of a slice; no_unit for sources and sinks.
 std::uint32_t unit_of(const Slice& s);
 
+/// Whether writer and reader of a stream are stages of one pipeline, with no link between: in one
+/// unit, but for merges, which are at the head, and for what a memory answers.
+bool is_internal(const Value& stream, const Op& reader);
+
 }  // namespace revet::mapping

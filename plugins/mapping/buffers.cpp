@@ -70,30 +70,12 @@ class Inserter {
   // --- paths of different length
 
   unsigned latency(std::uint32_t unit) const {
-    if (unit == no_unit) return machine_.compute.latency;
-    switch (units_[unit].kind) {
-      case UnitKind::compute: return machine_.compute.latency;
-      case UnitKind::memory: return machine_.memory.latency;
-      default: return machine_.address.latency;
-    }
-  }
-
-  /// Operands but for those of a back edge.
-  static unsigned forward(const Op& op) {
-    return op.is(flow_fb_merge) ? op.num_operands() / 2 : op.num_operands();
-  }
-
-  /// Whether reader and writer are stages of one pipeline.
-  bool stays(const Value& v, const Op& reader) const {
-    const std::uint32_t from = unit_of(writer(v));
-    const std::vector<std::uint32_t> to = unit_numbers(reader);
-    return !is_merge(reader) && !is_on_chip(*v.def()) && !is_off_chip(*v.def()) &&
-           from != no_unit && std::find(to.begin(), to.end(), from) != to.end();
+    return machine_.latency(unit == no_unit ? UnitKind::compute : units_[unit].kind);
   }
 
   /// Cycles from the firing of the writer to the arrival at a reader.
   double link(const Value& v, const Op& reader) const {
-    if (stays(v, reader)) return 0;
+    if (is_internal(v, reader)) return 0;
     double cycles = latency(unit_of(writer(v))) + hops_ * machine_.network.hop_latency;
     if (is_off_chip(*v.def())) cycles += burst_latency_;
     return cycles;
@@ -118,7 +100,7 @@ class Inserter {
       more = false;
       for (const Op* op : order) {
         double time = 0;
-        for (unsigned i = 0; i < forward(*op); ++i)
+        for (unsigned i = 0; i < forward_operands(*op); ++i)
           if (const Value* v = op->operand(i); is_stream(*v))
             time = std::max(time, at[v->def()] + link(*v, *op));
         const bool free = op->is(flow_void_join) || is_constant(*op);
@@ -140,7 +122,7 @@ class Inserter {
     double most = 1;
     for (const Op* op : order) {
       double in = 1;
-      for (unsigned i = 0; i < forward(*op); ++i)
+      for (unsigned i = 0; i < forward_operands(*op); ++i)
         if (is_stream(*op->operand(i))) in = std::max(in, rate[op->operand(i)]);
       if (op->is(flow_counter)) in *= machine_.compute.lanes;
       if (op->is(flow_reduce)) in /= machine_.compute.lanes;
@@ -153,10 +135,10 @@ class Inserter {
     std::map<const Op*, double> at = first_firings(order);
     for (Op* op : order) {
       if (op->is(flow_sink) || op->is(flow_buffer)) continue;
-      const unsigned n = forward(*op);
+      const unsigned n = forward_operands(*op);
       for (unsigned i = 0; i < n; ++i) {
         Value* v = op->operand(i);
-        if (!is_stream(*v) || is_void(*v) || stays(*v, *op)) continue;
+        if (!is_stream(*v) || is_void(*v) || is_internal(*v, *op)) continue;
         // Constants come when they are asked for; what a broadcast repeats waits as one element.
         if (is_constant(*v->def())) continue;
         if (op->is(flow_broadcast) && i + 1 != n) continue;

@@ -26,12 +26,17 @@ bool is_off_chip(const Op& op) {
   return op.name().starts_with("flow.dram_") || op.name().starts_with("flow.bulk_");
 }
 
+unsigned forward_operands(const Op& op) {
+  return op.is(flow_fb_merge) ? op.num_operands() / 2 : op.num_operands();
+}
+
+bool is_constant_op(const Op& op) { return op.is(arith_constant) || op.is(mem_dram_size); }
+
 bool is_constant(const Op& op) {
   if (!op.is(flow_context)) return false;
   const std::span<Value* const> given = op.body().terminator()->operands();
-  return std::all_of(given.begin(), given.end(), [](const Value* v) {
-    return v->def() && (v->def()->is(arith_constant) || v->def()->is(mem_dram_size));
-  });
+  return std::all_of(given.begin(), given.end(),
+                     [](const Value* v) { return v->def() && is_constant_op(*v->def()); });
 }
 
 Value* sram_of(const Op& op) {
@@ -108,8 +113,7 @@ std::vector<Op*> topological(const Op& graph) {
   std::map<const Op*, unsigned> open;
   std::vector<Op*> order;
   const auto forward = [](const Op& op, unsigned operand) {
-    return is_stream(*op.operand(operand)) &&
-           !(op.is(flow_fb_merge) && operand >= op.num_operands() / 2);
+    return is_stream(*op.operand(operand)) && operand < forward_operands(op);
   };
   for (Op& op : graph.body()) {
     unsigned n = 0;

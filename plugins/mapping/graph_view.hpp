@@ -22,6 +22,10 @@ bool is_merge(const Op& op);        ///< forward, or of a loop
 bool is_bundle_node(const Op& op);  ///< it has a slice per result
 bool is_on_chip(const Op& op);      ///< an access to an SRAM, alloc or free
 bool is_off_chip(const Op& op);     ///< an access to DRAM; bulk transfers too
+/// Operands but for those of a back edge.
+unsigned forward_operands(const Op& op);
+/// An operation in a context that gives constants: it costs a unit nothing.
+bool is_constant_op(const Op& op);
 /// A context that only gives constants.
 bool is_constant(const Op& op);
 /// The SRAM that a node accesses; null if none.

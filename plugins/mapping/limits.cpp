@@ -23,8 +23,6 @@ bool read_outside(const Value& v, const std::set<Slice>& slices) {
   return false;
 }
 
-bool is_constant_op(const Op& op) { return op.is(arith_constant) || op.is(mem_dram_size); }
-
 /// Values between the operations of a pipeline, from its end to its beginning. The order of its
 /// nodes is one in which each follows what it reads.
 class Liveness {

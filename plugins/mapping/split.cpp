@@ -18,8 +18,6 @@ bool fits(const ContextCost& c, const Machine& m) {
 
 namespace {
 
-bool is_constant_op(const Op& op) { return op.is(arith_constant) || op.is(mem_dram_size); }
-
 // --- constants
 
 /// A stream that has the tokens of operand `index` of a node and that the node takes anyway; a void

@@ -1,4 +1,6 @@
 // Units as attributes of the graph and its nodes.
+#include <algorithm>
+
 #include "mapping/assign.hpp"
 
 namespace revet::mapping {
@@ -24,10 +26,7 @@ std::vector<Unit> units_of(const Op& graph) {
 void set_units(Op& graph, const std::vector<Unit>& units) {
   Attr::Array rows;
   for (const Unit& u : units) {
-    const char* kind = u.kind == UnitKind::memory    ? "MU"
-                       : u.kind == UnitKind::address ? "AG"
-                                                     : "CU";
-    Attr::Array row{kind, u.role, u.name};
+    Attr::Array row{unit_kind_name(u.kind), u.role, u.name};
     if (u.place.row >= 0) {
       row.emplace_back(u.place.row);
       row.emplace_back(u.place.column);
@@ -42,6 +41,14 @@ std::vector<std::uint32_t> unit_numbers(const Op& op) {
   if (const Attr* a = op.attr("unit"); a && a->as_array())
     for (const Attr& n : *a->as_array()) out.push_back(static_cast<std::uint32_t>(*n.as_int()));
   return out;
+}
+
+bool is_internal(const Value& stream, const Op& reader) {
+  const Op& def = *stream.def();
+  const std::uint32_t from = unit_of(writer(stream));
+  if (from == no_unit || is_merge(reader) || is_on_chip(def) || is_off_chip(def)) return false;
+  const std::vector<std::uint32_t> to = unit_numbers(reader);
+  return std::find(to.begin(), to.end(), from) != to.end();
 }
 
 std::uint32_t unit_of(const Slice& s) {

@@ -40,10 +40,7 @@ PassResult run(Module& module, PassContext& context) {
     context.count("contexts cut", counts.cut);
     context.count("parts", counts.parts);
     context.count("constants", counts.constants);
-    for (const mapping::Unit& u : mapping::units_of(op))
-      context.count(u.kind == mapping::UnitKind::compute  ? "CU"
-                    : u.kind == mapping::UnitKind::memory ? "MU"
-                                                          : "AG");
+    for (const mapping::Unit& u : mapping::units_of(op)) context.count(unit_kind_name(u.kind));
   }
   return PassResult::of(changed);
 }

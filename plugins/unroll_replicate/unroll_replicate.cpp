@@ -113,10 +113,8 @@ bool fits(const Module& module, Options options, std::int64_t factor, bool place
                             buffers);
     std::array<unsigned, 3> used{};
     for (const mapping::Unit& u : mapping::units_of(op)) ++used[static_cast<std::size_t>(u.kind)];
-    const unsigned have[] = {machine.compute_units(), machine.memory_units(),
-                             machine.address_generators()};
     for (std::size_t k = 0; k < used.size(); ++k)
-      if (used[k] > options.target * have[k]) return false;
+      if (used[k] > options.target * machine.units(static_cast<UnitKind>(k))) return false;
     if (!placed) continue;
     try {
       mapping::place_and_route(mapping::links_of(op).netlist, machine, 1);

@@ -38,6 +38,10 @@ enum class UnitKind : std::uint8_t {
   memory,   ///< MU
   address,  ///< AG
 };
+/// "CU", "MU", "AG".
+constexpr const char* unit_kind_name(UnitKind kind) {
+  return kind == UnitKind::compute ? "CU" : kind == UnitKind::memory ? "MU" : "AG";
+}
 enum class LinkKind : std::uint8_t { vector, scalar, control };
 
 /// Units are cycles of the machine's clock, bytes, lanes or pieces, unless a field says otherwise.
@@ -117,6 +121,15 @@ struct Machine {
   unsigned compute_units() const { return grid.rows * grid.columns / 2; }
   unsigned memory_units() const { return grid.rows * grid.columns - compute_units(); }
   unsigned address_generators() const { return grid.rows * grid.address_columns * 2; }
+  unsigned units(UnitKind kind) const {
+    if (kind == UnitKind::address) return address_generators();
+    return kind == UnitKind::compute ? compute_units() : memory_units();
+  }
+  /// Cycles from input to output of a unit.
+  unsigned latency(UnitKind kind) const {
+    if (kind == UnitKind::address) return address.latency;
+    return kind == UnitKind::compute ? compute.latency : memory.latency;
+  }
   /// GB/s: two pseudo-channels of 16 bytes per clock.
   double peak_gbps() const { return dram.channels * 32.0 / dram.timing.clock_ns; }
 };

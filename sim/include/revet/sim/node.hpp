@@ -41,6 +41,9 @@ struct BulkRange {
 };
 BulkRange bulk_range(Memories& memories, const Node& node, Kind element,
                      const std::uint32_t* operands);
+/// The kind of a node's main input: behind the pointer, the index or base; else the first. It is
+/// what counters, reductions and memory nodes compute with.
+Kind main_kind(const Graph& graph, const Node& node);
 /// The index of an access to DRAM or SRAM, exactly.
 std::int64_t exact_index(Kind element, std::uint32_t bits);
 

@@ -27,7 +27,6 @@ using Cycle = std::uint64_t;
 
 using revet::LinkKind;
 using revet::UnitKind;
-const char* unit_kind_name(UnitKind kind);  ///< "CU", "MU", "AG"
 
 /// What mapping decides about a graph.
 struct Mapping {
@@ -47,7 +46,6 @@ struct Mapping {
     bool scalar = false;         ///< one element per cycle
     unsigned pipeline = 0;       ///< of the latency: before a vector meets what sends its elements
     bool counts_lanes = false;   ///< capacity is in lanes: a buffer that compacts (back edges)
-    unsigned hops = 0;           ///< of the route, for reports
   };
 
   std::vector<UnitInfo> units;
@@ -64,8 +62,6 @@ LinkKind link_kind(const Stream& stream);
 
 /// The timing of a link of that many hops from a unit with that latency.
 Mapping::Input link_timing(const Machine& machine, unsigned latency, unsigned hops, LinkKind kind);
-/// Cycles from input to output.
-unsigned unit_latency(const Machine& machine, UnitKind kind);
 /// Gives the back edges of loops what the rule of loops.hpp says, in lanes.
 void size_back_edges(const Graph& graph, const Machine& machine, Mapping& mapping);
 
