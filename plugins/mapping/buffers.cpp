@@ -39,11 +39,10 @@ class Inserter {
   bool run() {
     const std::size_t before = units_.size();
     back_edges();
-    balance();
+    if (!is_balanced()) balance();
     counts_.units += static_cast<std::int64_t>(units_.size() - before);
-    if (units_.size() == before) return false;
-    set_units(graph_, units_);
-    return true;
+    if (units_.size() != before) set_units(graph_, units_);
+    return deepened_ || units_.size() != before;
   }
 
  private:
@@ -116,6 +115,13 @@ class Inserter {
     return at;
   }
 
+  /// Buffers are on the paths themselves, so that balancing again would answer them with others.
+  bool is_balanced() const {
+    for (const Op& op : graph_.body())
+      if (op.is(flow_buffer) && op.str_attr("role") == "retiming") return true;
+    return false;
+  }
+
   void balance() {
     const std::vector<Op*> order = topological(graph_);
     std::map<const Value*, double> rate;  // vectors per cycle, relative
@@ -162,6 +168,7 @@ class Inserter {
     const unsigned elements = std::min(room, scalar ? vectors : vectors * machine_.compute.lanes);
     if (v->def()->is(flow_buffer)) {
       // One is there already; memory units have room.
+      deepened_ |= v->def()->int_attr("depth") < elements;
       v->def()->set_attr("depth", std::max<std::int64_t>(v->def()->int_attr("depth"), elements));
       return;
     }
@@ -202,6 +209,7 @@ class Inserter {
   const unsigned burst_latency_, hops_;
   BufferCounts& counts_;
   std::vector<Unit> units_;
+  bool deepened_ = false;  ///< a buffer that was there
   std::map<std::pair<const Value*, std::uint32_t>, Value*> made_;
   std::map<const Op*, std::pair<std::uint32_t, unsigned>> open_;
 };
