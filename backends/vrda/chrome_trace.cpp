@@ -4,7 +4,6 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "report.hpp"
@@ -23,24 +22,6 @@ std::string quoted(const std::string& text) {
 }
 
 }  // namespace
-
-ChromeTrace::Filter ChromeTrace::filter(const std::string& window, const std::string& units) {
-  Filter out;
-  out.units = units;
-  if (window.empty()) return out;
-  const std::size_t colon = window.find(':');
-  const auto number = [](std::string_view text, Cycle& to) {
-    if (text.empty()) return true;
-    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), to);
-    return ec == std::errc() && end == text.data() + text.size();
-  };
-  if (colon == std::string::npos || !number(std::string_view(window).substr(0, colon), out.from) ||
-      !number(std::string_view(window).substr(colon + 1), out.to) || out.from >= out.to)
-    throw Error(Exit::usage, fmt::format("'trace-window' expects FROM:TO, two cycles of which the "
-                                         "first is less, got '{}'",
-                                         window));
-  return out;
-}
 
 ChromeTrace::ChromeTrace(const std::string& file, Filter filter, const sim::Mapping& mapping,
                          const Machine& machine)

@@ -18,9 +18,6 @@ class ChromeTrace {
     sim::Cycle from = 0, to = ~sim::Cycle{0};  ///< what is outside is cut off
     std::string units = "*";                   ///< pattern of paths, as of a shell
   };
-  /// "FROM:TO", either of which may be left out; throws Error (exit 2).
-  static Filter filter(const std::string& window, const std::string& units);
-
   /// `file` "-" is stdout. Throws Error (exit 2) where no unit matches.
   ChromeTrace(const std::string& file, Filter filter, const sim::Mapping& mapping,
               const Machine& machine);

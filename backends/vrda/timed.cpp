@@ -23,8 +23,14 @@ RunResult run(const Module& module, Launch& launch, BackendContext& context) {
   options.max_cycles = static_cast<std::uint64_t>(context.options.integer("max-cycles"));
   options.no_progress = static_cast<std::uint64_t>(context.options.integer("no-progress"));
   const std::string& file = context.options.text("trace");
-  const ChromeTrace::Filter filter = ChromeTrace::filter(context.options.text("trace-window"),
-                                                         context.options.text("trace-units"));
+  ChromeTrace::Filter filter;
+  filter.from = static_cast<sim::Cycle>(context.options.integer("trace-from"));
+  if (const auto to = context.options.integer("trace-to"); to != 0)
+    filter.to = static_cast<sim::Cycle>(to);
+  filter.units = context.options.text("trace-units");
+  if (filter.from >= filter.to)
+    throw Error(Exit::usage, fmt::format("'trace-to' is cycle {}, not after 'trace-from', {}",
+                                         filter.to, filter.from));
   std::optional<ChromeTrace> trace;
   if (!file.empty()) trace.emplace(file, filter, mapping, machine).attach(options);
   RunResult out;
@@ -79,10 +85,17 @@ BackendInfo timed_backend() {
        .fallback = "",
        .help = "file for what each unit did in time, for trace viewers like Perfetto; -: stdout",
        .flag = true},
-      {.name = "trace-window",
-       .type = OptionType::text,
-       .fallback = "",
-       .help = "FROM:TO, the cycles that are in the trace; either may be left out",
+      {.name = "trace-from",
+       .type = OptionType::integer,
+       .fallback = "0",
+       .help = "first cycle that is in the trace",
+       .min = 0,
+       .flag = true},
+      {.name = "trace-to",
+       .type = OptionType::integer,
+       .fallback = "0",
+       .help = "cycle at which the trace ends; 0: that of the run",
+       .min = 0,
        .flag = true},
       {.name = "trace-units",
        .type = OptionType::text,

@@ -30,6 +30,7 @@ PassResult run(Module& module, PassContext& context) {
   context.visit(0);
   for (Op& op : module.body()) {
     if (!op.is(ops::flow_graph)) continue;
+    context.visit();
     // Without units there are no links to hold anything.
     if (mapping::units_of(op).empty()) continue;
     mapping::BufferCounts counts;
@@ -39,7 +40,6 @@ PassResult run(Module& module, PassContext& context) {
     context.count("back edges", counts.back_edges);
     context.count("retiming", counts.retiming);
     context.count("MU", counts.units);
-    context.visit();
   }
   return PassResult::of(changed);
 }

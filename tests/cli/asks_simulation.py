@@ -135,15 +135,17 @@ def traces(s):
         s.check(f"the counter of DRAM adds up to {key}", math.isclose(moved, j["dram"][key], rel_tol=0.01, abs_tol=2), f"{moved}")
     without = lambda text: {k: v for k, v in json.loads(text).items() if k != "made_by"}
     s.check("a trace changes no figure", without((s.folder / "t.s.json").read_text()) == without(s.text))
-    window, _ = slices(s, "--trace-window", "300:700")
+    window, _ = slices(s, "--trace-from", "300", "--trace-to", "700")
     cut = [(p, state, max(a, 300), min(b, 700)) for p, state, a, b in found if a < 700 and b > 300]
     s.check("a window cuts", sorted(window) == sorted(cut))
-    open_end, _ = slices(s, "--trace-window", "300:")
+    open_end, _ = slices(s, "--trace-from", "300")
     s.check("a window without an end", sums(open_end) == sums([(p, state, max(a, 300), b) for p, state, a, b in found if b > 300]))
     some, _ = slices(s, "--trace-units", "MU*")
     s.check("a pattern selects", sorted(some) == sorted(f for f in found if f[0].startswith("MU")) and some)
-    for window in ("5", "7:5", "a:b", "5:5"):
-        s.case(f"a window {window}", [*s.words, "--trace", "x.json", "--trace-window", window], 2, ["FROM:TO", window])
+    for first, last in (("7", "5"), ("5", "5")):
+        s.case(f"a window {first} to {last}", [*s.words, "--trace", "x.json", "--trace-from", first, "--trace-to", last], 2,
+               [f"'trace-to' is cycle {last}, not after 'trace-from', {first}"])
+    s.case("a cycle that is no number", [*s.words, "--trace", "x.json", "--trace-from", "a:b"], 2, ["trace-from", "a:b"])
     s.case("a pattern of no unit", [*s.words, "--trace", "x.json", "--trace-units", "XU*"], 2, ["matches no unit", "XU*"])
     s.case("a folder that is not there", [*s.words, "--trace", "no/x.json"], 2, ["cannot write no/x.json"])
     s.write("wrong.rvt", "DRAM<int> a;\nDRAM<int> r[1];\nvoid main(int n) { r[0] = a[n]; }\n")
