@@ -166,6 +166,7 @@ class Channel {
   }
 
   bool empty() const { return size_ == 0; }
+  bool is_scalar() const { return input_.scalar; }
   bool has_arrived(Cycle now) const { return size_ != 0 && entries_[head_].arrival <= now; }
   std::uint32_t capacity() const { return input_.capacity; }
   void set_capacity(std::uint32_t capacity) { input_.capacity = capacity; }

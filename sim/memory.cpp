@@ -37,16 +37,22 @@ std::vector<HostArray> bind(Launch& launch) {
 Pool::Pool(const PoolDecl& decl)
     : name_(decl.name),
       free_(std::max(1u, decl.regions)),
+      next_(free_.size() - 1),
+      turn_(pointers_per_turn),
       count_(decl.pointers),
       taken_(decl.pointers, false) {
   for (std::uint32_t p = 0; p < decl.pointers; ++p) free_[p % free_.size()].push_back(p);
 }
 
 std::uint32_t Pool::take() {
-  while (free_[next_].empty()) next_ = (next_ + 1) % free_.size();
+  if (free_[next_].empty() || turn_ == pointers_per_turn) {
+    turn_ = 0;
+    do next_ = (next_ + 1) % free_.size();
+    while (free_[next_].empty());
+  }
+  ++turn_;
   const std::uint32_t pointer = free_[next_].front();
   free_[next_].pop_front();
-  next_ = (next_ + 1) % free_.size();
   --count_;
   taken_[pointer] = true;
   return pointer;
@@ -131,10 +137,14 @@ std::uint32_t Memories::atomic(const Elements& at, std::int64_t index, Atomic op
   return old;
 }
 
+std::uint64_t Memories::room(const Elements& buffer, Kind element) {
+  return buffer.count * Type{buffer.kind}.bytes() / Type{element}.bytes();
+}
+
 void Memories::bulk_load(const Elements& array, const Elements& buffer, std::int64_t base,
                          std::int64_t valid) const {
-  const Extent extent = valid_elements(array.count, buffer.count, base, valid);
-  const std::size_t width = Type{buffer.kind}.bytes();
+  const Extent extent = valid_elements(array.count, room(buffer, array.kind), base, valid);
+  const std::size_t width = Type{array.kind}.bytes();
   fill_zero(buffer);
   if (extent.first == extent.last) return;
   const auto from = static_cast<std::uint64_t>(base + static_cast<std::int64_t>(extent.first));

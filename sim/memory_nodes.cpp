@@ -138,8 +138,9 @@ std::int64_t exact_index(Kind k, std::uint32_t bits) {
 
 BulkRange bulk_range(Memories& m, const Node& node, Kind element, const std::uint32_t* x) {
   const Range r = range(node, element, x);
+  const Memories::Elements array = m.dram(node.dram);
   const Memories::Extent extent = Memories::valid_elements(
-      m.dram(node.dram).count, m.sram(node.sram, x[0]).count, r.base, r.valid);
+      array.count, Memories::room(m.sram(node.sram, x[0]), array.kind), r.base, r.valid);
   return {r.base, extent.first, extent.last};
 }
 

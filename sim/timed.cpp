@@ -118,12 +118,12 @@ void TimedInstance::free_pointer(std::uint32_t pool, std::uint32_t pointer) {
   for (const std::uint32_t n : allocators_[pool]) wake(n, now + 1);
 }
 
-/// The id of a burst names the queue, the lane and the request.
-constexpr std::uint64_t request_mask = (std::uint64_t{1} << 40) - 1;
+/// The id of a burst names the queue, the lane, the rows but one, and the request.
+constexpr std::uint64_t request_mask = (std::uint64_t{1} << 36) - 1;
 
 bool TimedInstance::issue(const TimedNode& n, const Burst& b) {
-  const std::uint64_t id =
-      std::uint64_t{n.scratch} << 44 | std::uint64_t{b.lane} << 40 | (b.request & request_mask);
+  const std::uint64_t id = std::uint64_t{n.scratch} << 44 | std::uint64_t{b.lane} << 40 |
+                           std::uint64_t{b.rows - 1u} << 36 | (b.request & request_mask);
   if (!dram.offer(id, b.address, b.halves, b.write)) return false;
   ++bursts_issued_;
   return true;
@@ -142,9 +142,9 @@ void TimedInstance::finish_dram() {
     --q.outstanding;
     p.ready = std::max(p.ready, now);
     if (nodes_[node].kind == NodeKind::bulk_load) {
-      // The burst is written into the buffer, 64 bytes per cycle.
+      // The burst is written into the buffers, 64 bytes per cycle.
       MemoryPort& port = ports_[p.units[id >> 40 & (lanes_per_vector - 1)]].write;
-      port.free = std::max(port.free, now) + 1;
+      port.free = std::max(port.free, now) + 1 + (id >> 36 & (lanes_per_vector - 1));
       p.ready = std::max(p.ready, port.free);
     }
     wake(node, now);

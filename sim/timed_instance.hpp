@@ -76,7 +76,8 @@ struct Pending {
 struct Burst {
   std::uint64_t address;
   std::uint64_t request;  ///< number of its Pending
-  std::uint8_t lane;      ///< of the request, for bulk nodes
+  std::uint8_t lane;      ///< bulk nodes: of the request, the first that wants it
+  std::uint8_t rows;      ///< bulk nodes: cycles that its bytes take in the memory unit
   std::uint8_t halves;
   bool write;
 };

@@ -2,6 +2,7 @@
 // generators. An access has its effect when the unit takes it, in any order that voids allow; its
 // result leaves when the memory has answered.
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "stepping.hpp"
@@ -150,7 +151,7 @@ Attempt step_sram(TimedInstance& g, TimedNode& n) {
   if (n.kind == NodeKind::sram_fill) {
     const std::uint64_t bytes = std::uint64_t{sram.size} * Type{sram.element}.bytes();
     free = served =
-        g.now + (bytes + burst - 1) / burst * static_cast<unsigned>(std::popcount(a.on));
+        g.now + (bytes * static_cast<unsigned>(std::popcount(a.on)) + burst - 1) / burst;
   } else {
     served = serve(g, n, a, !writes);
     const Cycle queue = g.machine.memory.queue;
@@ -169,6 +170,30 @@ Attempt step_sram(TimedInstance& g, TimedNode& n) {
   }
   take_inputs(g, n, a.view);
   give(g, n, a.view, results, served - g.now - 1);
+  return {};
+}
+
+/// Its input's channel is the buffer. Vectors that share a memory unit take turns at its ports;
+/// what is written is what is read, so one of them stands for both.
+Attempt step_buffer(TimedInstance& g, TimedNode& n) {
+  View v;
+  if (const Attempt a = zip(g, n, 0, 1, v); !acted(a)) return a;
+  Attempt out;
+  if (!g.room(n, out)) return out;
+  const bool data = g.graph.stream(n.node->out[0]).element != Kind::none;
+  if (data && !g.input(n, 0).is_scalar() && !n.units.empty()) {
+    MemoryPort& port = g.ports(n.units[0]).read;
+    const std::uint32_t me = g.number(n);
+    if (!may_claim(port, me, g.now)) {
+      out = {Attempt::no_memory, 0, 0, g.now + 1};
+      wait_for_port(port, me, out);
+      return out;
+    }
+    claim(port, g.now + 1);
+  }
+  std::uint32_t lanes[lanes_per_vector];
+  g.take(n, 0, v, data ? lanes : nullptr);
+  g.put(n, 0, v, lanes);
   return {};
 }
 
@@ -211,17 +236,51 @@ Attempt step_free(TimedInstance& g, TimedNode& n) {
 
 bool writes(NodeKind kind) { return kind == NodeKind::dram_store || kind == NodeKind::bulk_store; }
 
-/// The bursts that bytes from .. to-1 of an array lie in; gives their number.
-std::uint32_t add_bursts(DramQueue& q, std::uint64_t request, unsigned lane, std::uint64_t from,
-                         std::uint64_t to, bool write) {
-  std::uint32_t count = 0;
-  for (std::uint64_t at = from / burst * burst; at < to; at += burst, ++count) {
-    const unsigned low = from < at + burst / 2 ? 1 : 0, high = to > at + burst / 2 ? 2 : 0;
-    q.commands.push({at, request, static_cast<std::uint8_t>(lane),
-                     static_cast<std::uint8_t>(low | high), write});
+/// The bursts of a bulk transfer's vector. An AG compares what a lane wants with the last bursts of
+/// the lanes before: threads that stand side by side in memory share one.
+class BulkBursts {
+ public:
+  explicit BulkBursts(DramQueue& q) : q_(q) {}
+
+  /// Those that bytes from .. to-1 of an array lie in; gives their number.
+  std::uint32_t add(Burst command, std::uint32_t unit, std::uint64_t from, std::uint64_t to) {
+    std::uint32_t count = 0;
+    for (std::uint64_t at = from / burst * burst; at < to; at += burst, ++count) {
+      const unsigned low = from < at + burst / 2 ? 1 : 0, high = to > at + burst / 2 ? 2 : 0;
+      const std::uint64_t bytes = std::min(to, at + burst) - std::max(from, at);
+      command.address = at;
+      command.halves = static_cast<std::uint8_t>(low | high);
+      Kept& place = kept_of(command, unit);
+      place.bytes += bytes;
+      Burst& shared = q_.commands[place.index];
+      shared.halves |= command.halves;
+      shared.rows = static_cast<std::uint8_t>((place.bytes + burst - 1) / burst);
+    }
+    return count;
   }
-  return count;
-}
+  std::uint32_t count() const { return added_; }
+
+ private:
+  struct Kept {
+    std::uint64_t address;
+    std::uint32_t unit;
+    std::uint32_t index;  ///< in the queue
+    std::uint64_t bytes;  ///< of all lanes
+  };
+
+  Kept& kept_of(const Burst& command, std::uint32_t unit) {
+    const std::uint32_t known = std::min(added_, lanes_per_vector);
+    for (std::uint32_t i = 0; i < known; ++i)
+      if (kept_[i].address == command.address && kept_[i].unit == unit) return kept_[i];
+    q_.commands.push(command);
+    Kept& place = kept_[added_++ % lanes_per_vector];
+    return place = {command.address, unit, q_.commands.size() - 1, 0};
+  }
+
+  DramQueue& q_;
+  std::array<Kept, lanes_per_vector> kept_;
+  std::uint32_t added_ = 0;
+};
 
 /// One burst for all lanes that meet in it.
 void add_elements(const TimedInstance& g, const TimedNode& n, DramQueue& q, std::uint64_t request,
@@ -247,11 +306,11 @@ void add_elements(const TimedInstance& g, const TimedNode& n, DramQueue& q, std:
   // An atomic reads its bursts and writes them back.
   for (unsigned i = 0; i < count; ++i) {
     if (!writes(n.kind)) {
-      q.commands.push({at[i], request, 0, halves[i], false});
+      q.commands.push({at[i], request, 0, 1, halves[i], false});
       ++pending.open;
     }
     if (n.kind != NodeKind::dram_load) {
-      q.commands.push({at[i], request, 0, halves[i], true});
+      q.commands.push({at[i], request, 0, 1, halves[i], true});
       ++pending.open;
     }
   }
@@ -264,7 +323,10 @@ void accept(TimedInstance& g, TimedNode& n, const Access& a) {
   p.what = a.view;
   p.ready = g.now;
   std::uint32_t operands[5] = {};
-  const bool bulk = n.kind == NodeKind::bulk_load || n.kind == NodeKind::bulk_store;
+  const bool store = n.kind == NodeKind::bulk_store;
+  const bool bulk = store || n.kind == NodeKind::bulk_load;
+  BulkBursts bursts(q);
+  std::uint64_t moved[lanes_per_vector] = {};  // through the port of that lane's unit
   for (unsigned k = 0; k < a.view.lanes; ++k) {
     if (!a.is_on(k)) continue;
     a.of_lane(k, operands);
@@ -272,25 +334,28 @@ void accept(TimedInstance& g, TimedNode& n, const Access& a) {
     if (!bulk) continue;
     const BulkRange r = bulk_range(g.memories, *n.node, n.element, operands);
     const SramDecl& sram = g.graph.srams()[n.node->sram];
-    const std::uint64_t bytes = Type{sram.element}.bytes();
-    const std::uint64_t base = g.array_base(n.node->dram);
-    const auto from = static_cast<std::uint64_t>(r.base + static_cast<std::int64_t>(r.first));
+    const std::uint64_t bytes = Type{g.graph.drams()[n.node->dram].element}.bytes();
+    const std::uint64_t from =
+        g.array_base(n.node->dram) +
+        static_cast<std::uint64_t>(r.base + static_cast<std::int64_t>(r.first)) * bytes;
+    const std::uint64_t to = from + (r.last - r.first) * bytes;
     const std::uint32_t unit = p.units[k] = unit_of(g, n.node->sram, operands[0]);
-    std::uint32_t bursts = 0;
-    if (r.last != r.first)
-      bursts = add_bursts(q, number, k, base + from * bytes,
-                          base + (from + r.last - r.first) * bytes, n.kind == NodeKind::bulk_store);
-    p.open += bursts;
-    // 64 bytes of a buffer are read or written in a cycle, whatever the width of its elements. A
-    // load writes zeros where no burst brings anything.
-    MemoryPort& port = n.kind == NodeKind::bulk_store ? g.ports(unit).read : g.ports(unit).write;
-    const std::uint64_t rows = (sram.size * bytes + burst - 1) / burst;
-    const std::uint64_t cycles =
-        n.kind == NodeKind::bulk_store ? rows : rows - std::min<std::uint64_t>(rows, bursts);
-    if (cycles == 0) continue;
-    port.free = std::max(port.free, g.now) + cycles;
+    const Burst command{0, number, static_cast<std::uint8_t>(k), 1, 0, store};
+    const std::uint32_t brought = from == to ? 0 : bursts.add(command, unit, from, to);
+    // A store reads its bytes from the buffer; a load writes rows of zeros that no burst brings.
+    const std::uint64_t whole =
+        (std::uint64_t{sram.size} * Type{sram.element}.bytes() + burst - 1) / burst;
+    const auto first =
+        std::find_if(p.units, p.units + k, [&](std::uint32_t u) { return u == unit; });
+    moved[first - p.units] += store ? to - from : whole - std::min<std::uint64_t>(whole, brought);
+  }
+  for (unsigned k = 0; k < a.view.lanes; ++k) {
+    if (moved[k] == 0) continue;
+    MemoryPort& port = store ? g.ports(p.units[k]).read : g.ports(p.units[k]).write;
+    port.free = std::max(port.free, g.now) + (store ? (moved[k] + burst - 1) / burst : moved[k]);
     p.ready = std::max(p.ready, port.free);
   }
+  p.open += bursts.count();
   if (!bulk) add_elements(g, n, q, number, a, p);
 }
 
@@ -354,6 +419,7 @@ Attempt attempt_memory(TimedInstance& g, TimedNode& n) {
     case NodeKind::sram_store:
     case NodeKind::sram_atomic:
     case NodeKind::sram_fill: return step_sram(g, n);
+    case NodeKind::buffer: return step_buffer(g, n);
     default: return step_dram(g, n);
   }
 }

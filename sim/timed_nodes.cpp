@@ -389,18 +389,6 @@ Attempt step_deal(TimedInstance& g, TimedNode& n) {
   return {};
 }
 
-/// Its input's channel is the buffer.
-Attempt step_buffer(TimedInstance& g, TimedNode& n) {
-  View v;
-  if (const Attempt a = zip(g, n, 0, 1, v); !acted(a)) return a;
-  Attempt a;
-  if (!g.room(n, a)) return a;
-  Lanes lanes;
-  g.take(n, 0, v, has_data(g, n, 0) ? lanes : nullptr);
-  g.put(n, 0, v, lanes);
-  return {};
-}
-
 }  // namespace
 
 Attempt attempt(TimedInstance& g, TimedNode& n) {
@@ -418,7 +406,6 @@ Attempt attempt(TimedInstance& g, TimedNode& n) {
     case NodeKind::merge: return step_merge(g, n);
     case NodeKind::fb_merge: return step_fb_merge(g, n);
     case NodeKind::deal: return step_deal(g, n);
-    case NodeKind::buffer: return step_buffer(g, n);
     default: return attempt_memory(g, n);
   }
 }

@@ -138,7 +138,9 @@ class Validator {
     if (in({alloc, NodeKind::free}))
       require(node.pool < graph_.pools().size(), "has no pool of pointers");
     if (bulk && has_array && has_sram)
-      require(graph_.drams()[node.dram].element == graph_.srams()[node.sram].element,
+      require(graph_.drams()[node.dram].element == graph_.srams()[node.sram].element ||
+                  (node.kind == bulk_load && graph_.srams()[node.sram].element == Kind::u32 &&
+                   Type{graph_.drams()[node.dram].element}.bytes() < 4),
               "array and SRAM have different elements");
     if (in({dram_atomic, sram_atomic}) && (node.kind == dram_atomic ? has_array : has_sram)) {
       const Kind element = node.kind == dram_atomic ? graph_.drams()[node.dram].element

@@ -144,10 +144,29 @@ Handle Memory::open_sram(std::uint32_t site, Place place) {
   return handle;
 }
 
+/// Into words that hold several elements of the array.
+void Memory::load_words(Object& sram, const Array& array, std::int64_t base, std::int64_t valid,
+                        Place place) {
+  const std::size_t width = Type{array.element}.bytes();
+  const auto room = static_cast<std::int64_t>(sram.data.size() / width);
+  const Overlap inside = overlap(base, std::clamp<std::int64_t>(valid, 0, room), array.count);
+  std::fill(sram.data.begin(), sram.data.end(), std::uint8_t{0});
+  if (sram.shadow)
+    for (std::uint32_t k = 0; k < sram.size; ++k) races_->write(*sram.shadow, k, place);
+  if (inside.first == inside.last) return;
+  const auto from = static_cast<std::uint64_t>(base + inside.first);
+  std::memcpy(sram.data.data() + inside.first * width, array.data + from * width,
+              (inside.last - inside.first) * width);
+  if (!array.shadow) return;
+  for (std::uint32_t k = inside.first; k < inside.last; ++k)
+    races_->read(*array.shadow, static_cast<std::uint64_t>(base + k), place);
+}
+
 void Memory::bulk(Handle handle, std::uint32_t id, std::int64_t base, std::int64_t valid, bool load,
                   Place place) {
   Object& sram = object(handle, place);
   Array& array = arrays_[id];
+  if (sram.element != array.element) return load_words(sram, array, base, valid, place);
   const Overlap inside = overlap(base, std::clamp<std::int64_t>(valid, 0, sram.size), array.count);
   sram.base = base;
   sram.first = inside.first;

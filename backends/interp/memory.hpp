@@ -126,6 +126,8 @@ class Memory {
     return static_cast<std::uint64_t>(it.position - it.base);
   }
   Array& array_of(const Object& object) { return arrays_[program_.sites[object.site].array]; }
+  void load_words(Object& sram, const Array& array, std::int64_t base, std::int64_t valid,
+                  Place place);
   void copy_in(Object& object, const Array& array);
   void copy_out(Object& object, Array& array, std::uint32_t first, std::uint32_t last, Place place);
   void fill(Object& it);

@@ -293,7 +293,9 @@ const OpInfo flow_strip = flow_op("flow.strip", "Leaves a loop: takes off the le
                                   at_least(1), at_least(1), {}, verify_lower, "bundle", "bundle");
 const OpInfo flow_filter =
     flow_op("flow.filter", "Passes the elements for which the predicate is `polarity`", at_least(2),
-            at_least(1), {{"polarity", AttrKind::boolean, true, "which elements pass"}},
+            at_least(1),
+            {{"polarity", AttrKind::boolean, true, "which elements pass"},
+             {"unlikely", AttrKind::boolean, false, "few elements pass"}},
             verify_filter, "predicate, bundle", "bundle");
 const OpInfo flow_deal = flow_op(
     "flow.deal", "Numbers the elements 0, 1, .., keys-1, 0, .. in turn", at_least(1), at_least(2),
@@ -412,7 +414,8 @@ const OpInfo flow_sram_cas =
     memory_op("flow.sram_cas", "Compares and swaps one element",
               {1, {Kind::ptr, Kind::i32, Kind::none, Kind::none}, true, true}, Effect::atomic, {},
               "memory, pointer, index, expected, desired[, voids..][, pred]", "old element, void");
-const OpInfo flow_bulk_load = bulk_op("flow.bulk_load", "Fills a buffer from an array", true);
+const OpInfo flow_bulk_load = bulk_op(
+    "flow.bulk_load", "Fills a buffer from an array, u32 also with several elements each", true);
 const OpInfo flow_bulk_store = bulk_op("flow.bulk_store", "Stores a buffer to an array", false);
 
 }  // namespace revet::ops

@@ -215,8 +215,13 @@ OpInfo bulk_op(const char* name, const char* summary, bool loads) {
           return report.fail(op, "has the wrong number of operands");
         const Type s = op.operand(0)->type();
         const Type a = op.operand(1)->type();
-        expect(s.kind == Kind::sram && a.kind == Kind::dram && s.element == a.element, op, report,
-               "works between an sram and a dram of one element type");
+        const bool same = s.element == a.element;
+        const bool words = op.is(mem_bulk_load) && s.element == Kind::u32 &&
+                           a.element_type().is_integer() && a.element_type().bytes() < 4 &&
+                           a.element != Kind::i1;
+        expect(s.kind == Kind::sram && a.kind == Kind::dram && (same || words), op, report,
+               "works between an sram and a dram of one element type, and loads words of smaller "
+               "elements");
         for (unsigned i = 2; i < 5; ++i)
           expect(is_index(op.operand(i)->type()), op, report,
                  "positions and lengths are i32 or u32");
@@ -228,7 +233,8 @@ OpInfo bulk_op(const char* name, const char* summary, bool loads) {
 
 }  // namespace
 
-const OpInfo mem_bulk_load = bulk_op("mem.bulk_load", "Fills a buffer from an array", true);
+const OpInfo mem_bulk_load = bulk_op(
+    "mem.bulk_load", "Fills a buffer from an array, u32 also with several elements each", true);
 const OpInfo mem_bulk_store = bulk_op("mem.bulk_store", "Stores a buffer to an array", false);
 const OpInfo mem_sram_alloc =
     mem_op("mem.sram_alloc", "Allocates a zeroed on-chip buffer", between(0, 2), exactly(1),

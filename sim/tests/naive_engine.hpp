@@ -43,7 +43,8 @@ struct NaiveBurst {
   std::uint64_t address, request;
   unsigned halves;
   bool write;
-  std::uint32_t unit;  ///< bulk: of the buffer
+  std::uint32_t unit;       ///< bulk: of the buffer
+  std::uint64_t bytes = 0;  ///< bulk: of all lanes
 };
 
 struct NaiveNode {
@@ -100,6 +101,7 @@ struct Naive {
     NaiveNode* node;
     std::uint64_t request;
     std::uint32_t unit;
+    std::uint64_t bytes;
   };
   std::map<std::uint64_t, Issued> issued;
   std::uint64_t next_burst = 0;
@@ -132,13 +134,14 @@ struct Naive {
   Did header(NaiveNode& n);
   void join(NaiveNode& n, std::size_t first, std::size_t from_first, bool first_barrier,
             std::size_t second, std::size_t from_second, bool second_barrier, unsigned level);
+  bool passes(NaiveNode& n);
   Did sram(NaiveNode& n);
   Did alloc(NaiveNode& n);
   Did free(NaiveNode& n);
   Did off_chip(NaiveNode& n);
   void accept(NaiveNode& n, const Tokens& tokens);
   void add_bulk(NaiveNode& n, const std::vector<std::uint32_t>& x, std::uint64_t number,
-                NaiveRequest& r);
+                std::map<std::uint32_t, std::uint64_t>& port_bytes);
   std::vector<std::uint32_t> operands(const NaiveNode& n, std::size_t lane) const;
   bool is_on(const NaiveNode& n, std::size_t lane) const;
   std::uint32_t perform(const NaiveNode& n, const std::vector<std::uint32_t>& x);

@@ -111,6 +111,20 @@ void Naive::use(NaivePort& port, Cycle until) const {
   if (!port.waiting.empty()) port.waiting.pop_front();
 }
 
+/// A vector that leaves a buffer takes the port of its memory unit for a cycle.
+bool Naive::passes(NaiveNode& n) {
+  const std::vector<std::uint32_t>& units = mapping.units_of[n.id];
+  if (units.empty() || n.in[0]->timing.scalar || !carries_data(n.node->in[0])) return true;
+  NaivePort& port = read_ports[units.front()];
+  if (!may_use(port, n.id)) {
+    if (std::find(port.waiting.begin(), port.waiting.end(), n.id) == port.waiting.end())
+      port.waiting.push_back(n.id);
+    return false;
+  }
+  use(port, now + 1);
+  return true;
+}
+
 Did Naive::sram(NaiveNode& n) {
   const Tokens t = common(n, 0, n.in.size());
   if (t.empty()) return Did::no_input;
@@ -121,13 +135,13 @@ Did Naive::sram(NaiveNode& n) {
   std::map<std::pair<std::uint32_t, std::uint64_t>, unsigned> turns;
   std::set<std::pair<std::uint32_t, std::uint64_t>> words;
   std::optional<std::uint32_t> unit;
-  Cycle fill = 0;
+  std::uint64_t fill = 0;  // bytes
   for (std::size_t k = 0; k < lanes_in(t); ++k) {
     if (!is_on(n, k)) continue;
     const std::vector<std::uint32_t> x = operands(n, k);
     const std::uint32_t at = home(n.node->sram, x[0]);
     if (!unit) unit = at;
-    fill += rows_of(sram);
+    fill += std::uint64_t{sram.size} * Type{sram.element}.bytes();
     const std::uint64_t element = std::uint64_t{x[0]} * sram.size + x[1];
     const std::uint64_t word = element * Type{sram.element}.bytes() / 4;
     const bool known = !words.emplace(at, word).second;
@@ -149,8 +163,8 @@ Did Naive::sram(NaiveNode& n) {
       return Did::no_memory;
     }
     if (n.node->kind == NodeKind::sram_fill) {
-      cycles = fill;
-      served = now + fill;
+      cycles = (fill + 63) / 64;
+      served = now + cycles;
     } else {
       // Each bank goes on with what waits for it; the port is held while a queue is over-full.
       if (!machine.memory.ideal)
@@ -217,7 +231,7 @@ Did Naive::off_chip(NaiveNode& n) {
   if (!n.bursts.empty()) {
     const NaiveBurst b = n.bursts.front();
     if (n.outstanding < limit && dram.offer(next_burst, b.address, b.halves, b.write)) {
-      issued[next_burst++] = {&n, b.request, b.unit};
+      issued[next_burst++] = {&n, b.request, b.unit, b.bytes};
       ++n.outstanding;
       ++result.dram.bursts_issued;
       n.bursts.pop_front();
@@ -257,12 +271,13 @@ void Naive::accept(NaiveNode& n, const Tokens& t) {
   r.ready = now;
   std::vector<std::uint32_t> results(t.size(), 0);
   std::vector<std::pair<std::uint64_t, unsigned>> bursts;  // address and halves, by first lane
+  std::map<std::uint32_t, std::uint64_t> port_bytes;       // bulk: of each unit
   for (std::size_t k = 0; k < lanes_in(t); ++k) {
     if (!is_on(n, k)) continue;
     const std::vector<std::uint32_t> x = operands(n, k);
     results[k] = perform(n, x);
     if (is_bulk(kind)) {
-      add_bulk(n, x, number, r);
+      add_bulk(n, x, number, port_bytes);
       continue;
     }
     const std::uint64_t index =
@@ -277,42 +292,53 @@ void Naive::accept(NaiveNode& n, const Tokens& t) {
   for (const auto& [address, halves] : bursts)
     for (const bool write : {false, true}) {
       if (write ? kind == NodeKind::dram_load : kind == NodeKind::dram_store) continue;
-      n.bursts.push_back({address, number, halves, write, 0});
+      n.bursts.push_back({address, number, halves, write, 0, 0});
       ++r.open;
     }
+  if (is_bulk(kind)) r.open = static_cast<unsigned>(n.bursts.size());
+  for (const auto& [unit, bytes] : port_bytes) {
+    if (bytes == 0) continue;
+    NaivePort& port = kind == NodeKind::bulk_store ? read_ports[unit] : write_ports[unit];
+    port.free = std::max(port.free, now) + (bytes + 63) / 64;
+    r.ready = std::max(r.ready, port.free);
+  }
   r.results = with(t, results);
   n.requests.push_back(std::move(r));
 }
 
-/// 64 bytes of a buffer are read or written in a cycle: all of it for a store, and for a load those
-/// that no burst brings.
+/// The bursts of one lane; those that are among the last 16 of the vector are there already. Bytes
+/// go through the port of the buffer's memory unit: those that are stored, and for a load the rows
+/// of 64 that no burst brings.
 void Naive::add_bulk(NaiveNode& n, const std::vector<std::uint32_t>& x, std::uint64_t number,
-                     NaiveRequest& r) {
+                     std::map<std::uint32_t, std::uint64_t>& port_bytes) {
   const bool store = n.node->kind == NodeKind::bulk_store;
   const SramDecl& sram = graph.srams()[n.node->sram];
   const auto [base, valid] = bulk_of(*n.node, graph.stream(n.node->in[1]).element, x);
-  const Memories::Extent e =
-      Memories::valid_elements(memories.dram(n.node->dram).count, sram.size, base, valid);
+  const DramDecl& array = graph.drams()[n.node->dram];
+  const unsigned width = Type{array.element}.bytes();
+  const Memories::Extent e = Memories::valid_elements(
+      memories.dram(n.node->dram).count,
+      std::uint64_t{sram.size} * Type{sram.element}.bytes() / width, base, valid);
   const std::uint32_t unit = home(n.node->sram, x[0]);
-  const unsigned width = Type{sram.element}.bytes();
+  const std::uint64_t bytes = (e.last - e.first) * width;
   std::uint64_t bursts = 0;
-  if (e.first != e.last) {
+  if (bytes != 0) {
     const std::uint64_t start =
         array_base[n.node->dram] +
         static_cast<std::uint64_t>(base + static_cast<std::int64_t>(e.first)) * width;
-    const std::uint64_t end = start + (e.last - e.first) * width;
+    const std::uint64_t end = start + bytes;
     for (std::uint64_t at = start / 64 * 64; at < end; at += 64, ++bursts) {
-      const bool low = start<at + 32, high = end> at + 32;
-      n.bursts.push_back({at, number, (low ? 1u : 0u) | (high ? 2u : 0u), store, unit});
-      ++r.open;
+      const unsigned halves = (start < at + 32 ? 1u : 0u) | (end > at + 32 ? 2u : 0u);
+      const std::size_t kept = std::min<std::size_t>(n.bursts.size(), 16);
+      auto burst = n.bursts.end() - static_cast<std::ptrdiff_t>(kept);
+      while (burst != n.bursts.end() && (burst->address != at || burst->unit != unit)) ++burst;
+      if (burst == n.bursts.end()) burst = n.bursts.insert(burst, {at, number, 0, store, unit, 0});
+      burst->halves |= halves;
+      burst->bytes += std::min(end, at + 64) - std::max(start, at);
     }
   }
   const std::uint64_t rows = rows_of(sram);
-  const std::uint64_t cycles = store ? rows : rows - std::min(rows, bursts);
-  if (cycles == 0) return;
-  NaivePort& port = store ? read_ports[unit] : write_ports[unit];
-  port.free = std::max(port.free, now) + cycles;
-  r.ready = std::max(r.ready, port.free);
+  port_bytes[unit] += store ? bytes : 64 * (rows - std::min(rows, bursts));
 }
 
 void Naive::finish_bursts() {
@@ -328,7 +354,7 @@ void Naive::finish_bursts() {
     r.ready = std::max(r.ready, now);
     if (n.node->kind != NodeKind::bulk_load) continue;
     NaivePort& port = write_ports[burst.unit];
-    port.free = std::max(port.free, now) + 1;
+    port.free = std::max(port.free, now) + (burst.bytes + 63) / 64;
     r.ready = std::max(r.ready, port.free);
   }
 }

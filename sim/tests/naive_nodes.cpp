@@ -286,6 +286,7 @@ Did Naive::act(NaiveNode& n) {
       const Tokens t = common(n, 0, n.in.size());
       if (t.empty()) return Did::no_input;
       if (!room(n)) return Did::no_room;
+      if (n.node->kind == NodeKind::buffer && !passes(n)) return Did::no_memory;
       for (std::size_t i = 0; i < n.in.size(); ++i) send(n, i, of_input(n, i, t));
       take_all(n, t.size());
       if (n.node->kind == NodeKind::buffer) return Did::acted;

@@ -177,7 +177,7 @@ TEST_CASE("[9] Parameters out of range") {
   const StreamId p = value(g, Kind::ptr);
   const StreamId valid = value(g, Kind::i32);
   const std::uint32_t bytes = g.dram("bytes", Kind::u8);
-  const std::uint32_t words = g.sram("words", Kind::u32, 4, 1);
+  const std::uint32_t words = g.sram("words", Kind::i32, 4, 1);
   g.sink(g.buffer(x, 0, "buffer"), "end");
   g.sink(g.deal({x}, 0, "deal").key, "end");
   g.sink(g.broadcast({x}, x, 0, "broadcast")[0], "end");

@@ -169,7 +169,7 @@ TEST_CASE("Timed: a buffer is filled 64 bytes per cycle", "[timed]") {
                   "pointer")[0];
     g.sink(g.sram_fill(sram, pointer, {}, "fill"), "end");
     const TimedResult r = run_timed_graph(g, test_machine());
-    CHECK(r.last_result == 2 * hop + 5 * ((size + 15) / 16) - 1 + memory_hop);
+    CHECK(r.last_result == 2 * hop + (5 * size + 15) / 16 - 1 + memory_hop);
   }
 }
 

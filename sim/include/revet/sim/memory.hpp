@@ -45,6 +45,9 @@ std::vector<HostArray> bind(Launch& launch);
 /// balancing").
 class Pool {
  public:
+  /// Regions take turns. A vector of pointers in each keeps threads that are side by side together,
+  /// so that what they ask of DRAM may meet in a burst.
+  static constexpr unsigned pointers_per_turn = 16;
   explicit Pool(const PoolDecl& decl);
   bool empty() const { return count_ == 0; }
   std::size_t free_count() const { return count_; }
@@ -54,7 +57,8 @@ class Pool {
  private:
   std::string name_;
   std::vector<std::deque<std::uint32_t>> free_;  ///< per region
-  std::size_t next_ = 0;                         ///< region to ask
+  std::size_t next_;                             ///< region whose turn it is
+  unsigned turn_;                                ///< pointers that it gave in this turn
   std::size_t count_ = 0;
   std::vector<bool> taken_;
 };
@@ -88,6 +92,8 @@ class Memories {
     std::uint64_t first;
     std::uint64_t last;
   };
+  /// Elements of that kind that a buffer holds; its own may be words of several.
+  static std::uint64_t room(const Elements& buffer, Kind element);
   static Extent valid_elements(std::uint64_t count, std::uint64_t n, std::int64_t base,
                                std::int64_t valid);
   /// Copies elements base.. of the array to elements 0.. of the buffer. Valid are those k with
