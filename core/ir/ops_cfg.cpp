@@ -78,7 +78,8 @@ const AttrSpec link_attr{"link", AttrKind::string, false, "\"scalar\" or \"vecto
 const OpInfo cfg_br = terminator("cfg.br", "Goes to a block; paths meet there in a forward merge",
                                  at_least(0), exactly(1), {link_attr}, verify_branch, "arguments");
 const OpInfo cfg_cond_br =
-    terminator("cfg.cond_br", "Goes to one of two blocks", at_least(1), exactly(2), {link_attr},
+    terminator("cfg.cond_br", "Goes to one of two blocks", at_least(1), exactly(2),
+               {{"unlikely", AttrKind::boolean, false, "few threads go to the first"}, link_attr},
                verify_cond_br, "condition, arguments");
 const OpInfo cfg_loop_br =
     terminator("cfg.loop_br", "Goes to a loop header, a forward-backward merge", at_least(0),

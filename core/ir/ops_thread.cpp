@@ -162,9 +162,11 @@ const OpInfo thread_call = [] {
 }();
 const OpInfo thread_return = as_terminator(thread_op(
     "thread.return", "Ends a function", between(0, 1), exactly(0), 0, {}, verify_return, "value"));
-const OpInfo thread_if =
-    thread_op("thread.if", "Runs one of two regions", exactly(1), at_least(0), 2, {link_attr},
-              verify_if, "condition", "values of the region that ran");
+const OpInfo thread_if = thread_op(
+    "thread.if", "Runs one of two regions", exactly(1), at_least(0), 2,
+    {{"unlikely", AttrKind::boolean, false, "stays a branch: most threads do not take it"},
+     link_attr},
+    verify_if, "condition", "values of the region that ran");
 const OpInfo thread_while = with_control(thread_op(
     "thread.while", "Loops while the condition of `before` holds", at_least(0), at_least(0), 2,
     {unroll_attr, link_attr}, verify_while, "initial values", "values of the condition"));

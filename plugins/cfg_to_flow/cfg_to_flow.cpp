@@ -266,8 +266,10 @@ void Mapping::end(State& s, const Op& t) {
   } else if (t.is(cfg_cond_br)) {
     for (unsigned i = 0; i < 2; ++i) {
       Block& to = *t.successor(i);
-      arrive(to,
-             filtered(s.streams.at(t.operand(0)), i == 0, bundle_for(s, to, t.successor_args(i))));
+      Bundle bundle =
+          filtered(s.streams.at(t.operand(0)), i == 0, bundle_for(s, to, t.successor_args(i)));
+      if (i == 0 && t.flag("unlikely")) bundle.front()->def()->set_attr("unlikely", true);
+      arrive(to, std::move(bundle));
     }
   } else if (t.is(cfg_loop_exit)) {
     Bundle bundle = bundle_for(s, *t.successor(0), t.successor_args(0));

@@ -21,6 +21,9 @@
 /// a view cannot; before `fuse-allocations`, which then sees more allocations in one block. It
 /// requires `inlined`, since `inline` reads off the closes in front of an exit what is open there.
 ///
+/// An if that is marked `unlikely` stays one, as a branch around what is rare and slow; in an arm
+/// that goes, its condition gets the predicate.
+///
 /// Does not handle: arms with while, foreach, replicate, fork, exit, a call, or an op of a plugin
 /// that has effects and takes no predicate.
 #include <algorithm>
@@ -50,6 +53,9 @@ const char* obstacle_of(const Op& op) {
   if (takes_predicate(op) || (op.num_regions() == 0 && is_pure(op))) return nullptr;
   return "kept: op without predicate";
 }
+
+/// Whether nothing happens where the condition of an if does not hold.
+bool guards(const Op& op) { return op.body(1).first()->is(ops::thread_yield); }
 
 /// The condition of being in an arm.
 class Path {
@@ -100,6 +106,10 @@ class Conversion {
       for (const auto& block : region->blocks()) add(both, mark(*block));
     if (!op.is(ops::thread_if))
       return {obstacle_of(op), both.ops + (op.is(ops::arith_constant) ? 0 : 1)};
+    if (op.flag("unlikely")) {
+      context_.count("kept: unlikely");
+      return {guards(op) ? nullptr : "kept: unlikely", 1};
+    }
     const auto& results = op.results();
     if (!both.obstacle && max_ops_ != 0 && both.ops > max_ops_) both.obstacle = "kept: max-ops";
     if (std::any_of(results.begin(), results.end(),
@@ -158,12 +168,15 @@ class Conversion {
       Op* inner = op.body(r).first();
       for (Op* next; !inner->info().terminator; inner = next) {
         next = inner->next();
-        if (inner->is(ops::thread_if)) {
+        if (going_.count(inner) != 0) {
           flatten(*inner, before, &path);
           inner->erase();
           continue;
         }
-        if (takes_predicate(*inner)) predicate(*inner, path.predicate(b), b);
+        if (inner->is(ops::thread_if))
+          inner->set_operand(0, b.both(path.predicate(b), inner->operand(0)));
+        else if (takes_predicate(*inner))
+          predicate(*inner, path.predicate(b), b);
         inner->move_before(before);
       }
       yields[r] = inner;

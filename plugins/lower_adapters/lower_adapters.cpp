@@ -25,7 +25,9 @@
 /// bool says that it is filled); a PeekReadIt has a buffer of two tiles. A writer stores a tile
 /// when it leaves it, and a WriteIt the rest when it closes; a ManualWriteIt has this one store
 /// path only. The element that a writer comes to is zeroed, so that one passed without a write is
-/// 0. Linear in the ops, times the nesting of those that move an iterator.
+/// 0. What only some threads do at a time, to fill, flush or move a tile, is an if; in a loop it is
+/// marked to stay a branch (`unlikely`), so that threads with a tile do not wait for DRAM with
+/// those without. Linear in the ops, times the nesting of those that move an iterator.
 ///
 /// Why here: before `structure-to-cfg`; CPUs and GPUs are better off with views and iterators as
 /// pointers.
@@ -37,107 +39,13 @@
 #include <set>
 #include <unordered_map>
 
+#include "coverage.hpp"
 #include "revet/abi.hpp"
-#include "revet/builder.hpp"
 #include "revet/plugin.hpp"
+#include "writer.hpp"
 
 namespace revet {
 namespace {
-
-/// Cells of an iterator's position: that of its tile.
-constexpr int cell_low = 0;
-constexpr int cell_high = 1;
-constexpr std::uint32_t cells = 2;
-/// Holds every offset in a tile of 4 to 256 elements.
-constexpr Type local_pointer{Kind::u8};
-
-struct View {
-  Value* buffer;
-  Value* array;
-  Value* base;
-  Value* high;
-  Value* valid;  ///< elements that lie inside the view's range, clamped to its size
-  bool stores;
-  bool is_read;  ///< by the program: stores behind the valid elements must not show
-};
-
-struct Iterator {
-  Value* buffer;
-  Value* position;
-  Value* array;
-  std::uint32_t tile;
-  bool reads;
-  bool manual;
-  /// What the thread holds where the walk is: the local pointer, and a bool (readers: the tile is
-  /// filled; ManualWriteIts: the last element was passed; else null).
-  std::array<Value*, 2> live;
-};
-constexpr unsigned live_pointer = 0;
-constexpr unsigned live_flag = 1;
-
-/// A live value of an iterator: by the order in which they open, and which of the two.
-using LiveValue = std::pair<std::size_t, unsigned>;
-
-/// Ops in front of one op, with the few helpers that all of this is made of.
-class Writer {
- public:
-  explicit Writer(Op& op) : b_(Builder::before(op)) {}
-  explicit Writer(Builder b) : b_(b) {}
-  Builder& builder() { return b_; }
-
-  Value* u32(std::int64_t v) { return b_.constant(type_u32, v); }
-  Value* i32(std::int64_t v) { return b_.constant(type_i32, v); }
-  Value* add(Value* a, Value* b) { return b_.binary(ops::arith_add, a, b); }
-  Value* both(Value* a, Value* b) { return b_.both(a, b); }
-  Value* negated(Value* v) { return b_.negated(v); }
-
-  /// `written`: every element is before it is read.
-  Value* alloc(Type element, std::uint32_t n, const std::string& name, bool written) {
-    AttrMap attrs = {{"name", Attr(name)}};
-    if (written) attrs.emplace("written", true);
-    Op* op = b_.create(ops::mem_sram_alloc, {}, {sram_of(element, n)}, std::move(attrs));
-    op->result()->set_name(name);
-    return op->result();
-  }
-  Value* load(Value* sram, Value* index, Value* pred = nullptr) {
-    std::vector<Value*> operands = {sram, index};
-    return create(ops::mem_sram_load, std::move(operands), pred, {sram->type().element_type()})
-        ->result();
-  }
-  void store(Value* sram, Value* index, Value* value, Value* pred = nullptr) {
-    create(ops::mem_sram_store, {sram, index, value}, pred);
-  }
-  void free(Value* sram) { b_.create(ops::mem_sram_free, {sram}); }
-  void bulk(const OpInfo& info, Value* sram, Value* array, Value* base, Value* high, Value* valid,
-            Value* pred) {
-    create(info, {sram, array, base, high, valid}, pred);
-  }
-
-  Value* cell(const Iterator& it, int i, Value* pred = nullptr) {
-    return load(it.position, i32(i), pred);
-  }
-  void set_cell(const Iterator& it, int i, Value* value, Value* pred = nullptr) {
-    store(it.position, i32(i), value, pred);
-  }
-
- private:
-  Op* create(const OpInfo& info, std::vector<Value*> operands, Value* pred,
-             std::vector<Type> results = {}) {
-    AttrMap attrs;
-    if (pred) {
-      operands.push_back(pred);
-      attrs.emplace("predicated", true);
-    }
-    return b_.create(info, operands, results, std::move(attrs));
-  }
-  Builder b_;
-};
-
-/// The high word of a position given in 32 bits.
-Value* high_word(Writer& w, Value* position) {
-  if (!position->type().is_signed()) return w.i32(0);
-  return w.builder().binary(ops::arith_shr, position, w.i32(31));
-}
 
 class Lowering {
  public:
@@ -171,7 +79,14 @@ class Lowering {
     for (const LiveValue& v : values) before.push_back(live(v));
     if (loop)
       for (Value* v : before) op.add_operand(v);
+    const std::vector<Iterator::Known> known = known_before(op);
+    bool first = true;
     for (const auto& region : op.regions()) {
+      if (first || !loop)
+        enter(known);
+      else  // the body of a loop goes on from its condition, of whose values it sees only some
+        for (Iterator* it : by_order_) it->known.words.clear();
+      first = false;
       Block& block = region->front();
       std::size_t i = 0;
       for (const LiveValue& v : values) {
@@ -184,6 +99,21 @@ class Lowering {
         for (const LiveValue& v : values) end->add_operand(live(v));
     }
     for (const LiveValue& v : values) live(v) = op.add_result(live(v)->type(), live(v)->name());
+    if (op.num_regions() != 0) enter(known);
+  }
+
+  /// What is known of each iterator in front of an op, but for those that move inside.
+  std::vector<Iterator::Known> known_before(const Op& op) const {
+    const auto moving = advanced_in_.find(&op);
+    std::vector<Iterator::Known> out;
+    for (std::size_t i = 0; i < by_order_.size(); ++i) {
+      const bool moves = moving != advanced_in_.end() && moving->second.count(i) != 0;
+      out.push_back(moves ? Iterator::Known{} : by_order_[i]->known);
+    }
+    return out;
+  }
+  void enter(const std::vector<Iterator::Known>& known) {
+    for (std::size_t i = 0; i < known.size(); ++i) by_order_[i]->known = known[i];
   }
 
   Value*& live(const LiveValue& v) { return by_order_[v.first]->live[v.second]; }
@@ -199,7 +129,9 @@ class Lowering {
         if (at->is(ops::thread_foreach))
           throw Error(Exit::program, op.loc(),
                       "an iterator is used by another thread than its own");
-        if (moves) moved_in_[at].insert({by_order_.size() - 1, live_pointer});
+        if (moves) advanced_in_[at].insert(by_order_.size() - 1);
+        if (moves || (fills && it.by_pointer()))
+          moved_in_[at].insert({by_order_.size() - 1, live_pointer});
         if (it.live[live_flag] && (moves || fills))
           moved_in_[at].insert({by_order_.size() - 1, live_flag});
       }
@@ -259,8 +191,9 @@ class Lowering {
       v.valid = b.cast(b.binary(ops::arith_max, clamped, b.constant(u, 0)), type_i32);
     }
     const bool loads = !op.is(ops::mem_write_view);
-    v.buffer = w.alloc(t.element_type(), t.size, ops::memory_name(op.result()), loads);
-    if (loads) w.bulk(ops::mem_bulk_load, v.buffer, v.array, v.base, v.high, v.valid, nullptr);
+    const bool written = loads || (!v.is_read && is_written_all_over(op));
+    v.buffer = w.alloc(t.element_type(), t.size, ops::memory_name(op.result()), written);
+    if (loads) w.bulk(ops::mem_bulk_load, v.buffer, v.array, v.base, v.high, v.valid);
     views_[op.result()] = v;
     opened_.push_back(&op);
   }
@@ -297,7 +230,7 @@ class Lowering {
   void close_view(Op& op) {
     Writer w(op);
     const View& v = views_.at(op.operand(0));
-    if (v.stores) w.bulk(ops::mem_bulk_store, v.buffer, v.array, v.base, v.high, v.valid, nullptr);
+    if (v.stores) w.bulk(ops::mem_bulk_store, v.buffer, v.array, v.base, v.high, v.valid);
     w.free(v.buffer);
   }
 
@@ -311,15 +244,21 @@ class Lowering {
     it.tile = t.size;
     it.reads = op.is(ops::mem_read_it) || op.is(ops::mem_peek_read_it);
     it.manual = op.is(ops::mem_manual_write_it);
-    it.buffer = w.alloc(t.element_type(), op.is(ops::mem_peek_read_it) ? 2 * t.size : t.size, name,
-                        it.reads);
+    if (it.reads) it.stride = stride_of(op, it.tile);
+    const std::uint32_t per_word = 4 / t.element_type().bytes();
+    if (it.stride.stays_in_tile() && it.stride.unit % per_word == 0 && is_part(t.element_type()))
+      it.per_word = per_word;
+    const bool ahead = op.is(ops::mem_peek_read_it) && !it.stride.stays_in_tile();
+    it.buffer = w.alloc(it.per_word == 1 ? t.element_type() : type_u32,
+                        (ahead ? 2 * t.size : t.size) / it.per_word, name, it.reads);
     it.position = w.alloc(type_u32, cells, name + "_tile", true);
     Builder& b = w.builder();
     w.set_cell(it, cell_low, b.cast(op.operand(1), type_u32));
     w.set_cell(it, cell_high, b.cast(high_word(w, op.operand(1)), type_u32));
-    it.live[live_pointer] = b.constant(local_pointer, 0);
+    const bool by_pointer = it.by_pointer();
+    it.live[live_pointer] = b.constant(local_pointer, by_pointer ? it.tile / it.per_word : 0);
     it.live[live_pointer]->set_name(name + "_at");
-    it.live[live_flag] = it.reads || it.manual ? b.constant(type_i1, 0) : nullptr;
+    it.live[live_flag] = (it.reads && !by_pointer) || it.manual ? b.constant(type_i1, 0) : nullptr;
     if (it.live[live_flag]) it.live[live_flag]->set_name(name + (it.reads ? "_filled" : "_ended"));
     Iterator& added = iterators_[op.result()] = it;
     by_order_.push_back(&added);
@@ -332,7 +271,15 @@ class Lowering {
     Iterator& it = iterators_.at(op.operand(0));
     Value* const pred = ops::predicate(op);
     Builder& b = w.builder();
+    fill(w, it, pred);
     Value* index = b.cast(it.live[live_pointer], type_i32);
+    if (it.per_word != 1) {
+      const Op* const k = op.is(ops::mem_iter_peek) ? op.operand(1)->def() : nullptr;
+      const auto ahead = static_cast<std::uint32_t>(k ? k->int_attr("value") : 0);
+      op.result()->replace_all_uses_with(
+          named(read_part(w, it, index, ahead, op.result()->type(), pred), *op.result()));
+      return;
+    }
     if (op.is(ops::mem_iter_peek)) {
       // k outside 0..N-1 is a bounds error even where it would hit the second tile.
       Value* const k = op.operand(1);
@@ -343,12 +290,50 @@ class Lowering {
                                 : b.cmp("lt", k, n);
       index = b.select(inside, w.add(index, b.cast(k, type_i32)), w.i32(-1));
     }
-    Value* const empty = w.both(w.negated(it.live[live_flag]), pred);
-    const Position tile = fetch(w, it, empty);
-    w.bulk(ops::mem_bulk_load, it.buffer, it.array, tile.low, tile.high,
-           w.i32(it.buffer->type().size), empty);
-    set_live(w, it, live_flag, b.constant(type_i1, 1), pred);
     op.result()->replace_all_uses_with(named(w.load(it.buffer, index, pred), *op.result()));
+  }
+
+  /// An element, `ahead` of the local pointer's word, as a part of its word.
+  static Value* read_part(Writer& w, Iterator& it, Value* index, std::uint32_t ahead, Type type,
+                          Value* pred) {
+    const std::uint32_t n = ahead / it.per_word;
+    Value* word = pred || it.known.words.count(n) == 0 ? nullptr : it.known.words.at(n);
+    if (!word) word = w.load(it.buffer, n == 0 ? index : w.add(index, w.i32(n)), pred);
+    if (!pred) it.known.words[n] = word;
+    const std::uint32_t lo = ahead % it.per_word * 8 * type.bytes();
+    return w.builder().create(ops::arith_extract, {word}, {type}, {{"lo", lo}})->result();
+  }
+
+  /// Fills the tile where it is not.
+  void fill(Writer& w, Iterator& it, Value* pred) {
+    if (it.known.filled) return;
+    it.known.filled = pred == nullptr;
+    Builder& b = w.builder();
+    Value* const size = w.i32(it.buffer->type().size * it.per_word);
+    if (!it.by_pointer()) {
+      w.where(w.both(w.negated(it.live[live_flag]), pred), nullptr, [&](Writer& arm) -> Value* {
+        const Position tile = fetch(arm, it);
+        arm.bulk(ops::mem_bulk_load, it.buffer, it.array, tile.low, tile.high, size);
+        return nullptr;
+      });
+      return set_live(w, it, live_flag, b.constant(type_i1, 1), pred);
+    }
+    Value* const at = it.live[live_pointer];
+    const std::uint32_t tile_words = it.tile / it.per_word;
+    Value* const left = b.cmp("ge", at, b.constant(local_pointer, tile_words));
+    Value* const now = w.where(w.both(left, pred), at, [&](Writer& arm) {
+      Builder& inner = arm.builder();
+      Position tile = fetch(arm, it);
+      if (it.stride.steps == Steps::small) {
+        Value* const by =
+            inner.binary(ops::arith_sub, inner.cast(at, type_u32), arm.u32(tile_words));
+        tile = moved(arm, tile, inner.binary(ops::arith_mul, by, arm.u32(it.per_word)));
+      }
+      set_position(arm, it, moved(arm, tile, arm.u32(it.tile)));
+      arm.bulk(ops::mem_bulk_load, it.buffer, it.array, tile.low, tile.high, size);
+      return inner.constant(local_pointer, 0);
+    });
+    set_live(w, it, live_pointer, now, nullptr);
   }
 
   void write(Op& op) {
@@ -369,13 +354,20 @@ class Lowering {
   void advance_reader(Op& op) {
     Writer w(op);
     Iterator& it = iterators_.at(op.operand(0));
+    it.known = {};
     Value* const pred = ops::predicate(op);
     Builder& b = w.builder();
     Value* const k = op.operand(1);
     Value* const offset = b.cast(it.live[live_pointer], type_u32);
+    if (it.by_pointer()) {
+      Value* const by = it.per_word == 1 ? k : w.u32(k->def()->int_attr("value") / it.per_word);
+      return set_live(w, it, live_pointer, b.cast(w.add(offset, by), local_pointer), pred);
+    }
     Value* const stays = b.cmp("lt", k, b.binary(ops::arith_sub, w.u32(it.tile), offset));
-    Value* const leaves = w.both(w.negated(stays), pred);
-    move_tile(w, it, fetch(w, it, leaves), {offset, k}, leaves);
+    w.where(w.both(w.negated(stays), pred), nullptr, [&](Writer& arm) -> Value* {
+      set_position(arm, it, moved(arm, moved(arm, fetch(arm, it), offset), k));
+      return nullptr;
+    });
     Value* const next = b.select(stays, w.add(offset, k), w.u32(0));
     set_live(w, it, live_pointer, b.cast(next, local_pointer), pred);
     set_live(w, it, live_flag, w.both(it.live[live_flag], stays), pred);
@@ -390,11 +382,13 @@ class Lowering {
     Value* const next = w.add(b.cast(it.live[live_pointer], type_u32), w.u32(1));
     Value* const full = b.cmp("eq", next, w.u32(it.tile));
     Value* const ends = last ? b.binary(ops::arith_or, full, last) : full;
-    Value* const flushes = w.both(ends, pred);
-    const Position tile = fetch(w, it, flushes);
-    w.bulk(ops::mem_bulk_store, it.buffer, it.array, tile.low, tile.high, b.cast(next, type_i32),
-           flushes);
-    move_tile(w, it, tile, {next}, flushes);
+    w.where(w.both(ends, pred), nullptr, [&](Writer& arm) -> Value* {
+      const Position tile = fetch(arm, it);
+      arm.bulk(ops::mem_bulk_store, it.buffer, it.array, tile.low, tile.high,
+               arm.builder().cast(next, type_i32));
+      set_position(arm, it, moved(arm, tile, next));
+      return nullptr;
+    });
     Value* const begin = b.select(ends, w.u32(0), next);
     set_live(w, it, live_pointer, b.cast(begin, local_pointer), pred);
     Value* at = b.cast(begin, type_i32);
@@ -416,28 +410,28 @@ class Lowering {
     Value* low;
     Value* high;
   };
-  static Position fetch(Writer& w, const Iterator& it, Value* pred) {
-    return {w.cell(it, cell_low, pred), w.cell(it, cell_high, pred)};
+  static Position fetch(Writer& w, const Iterator& it) {
+    return {w.cell(it, cell_low), w.cell(it, cell_high)};
   }
 
-  static void move_tile(Writer& w, const Iterator& it, Position at,
-                        std::initializer_list<Value*> steps, Value* pred) {
-    for (Value* step : steps) {
-      Value* const sum = w.add(at.low, step);
-      Value* const carry = w.builder().cast(w.builder().cmp("lt", sum, step), type_u32);
-      at = {sum, w.add(at.high, carry)};
-    }
-    w.set_cell(it, cell_low, at.low, pred);
-    w.set_cell(it, cell_high, at.high, pred);
+  static Position moved(Writer& w, Position at, Value* step) {
+    Value* const sum = w.add(at.low, step);
+    Value* const carry = w.builder().cast(w.builder().cmp("lt", sum, step), type_u32);
+    return {sum, w.add(at.high, carry)};
+  }
+
+  static void set_position(Writer& w, const Iterator& it, Position at) {
+    w.set_cell(it, cell_low, at.low);
+    w.set_cell(it, cell_high, at.high);
   }
 
   void close_iterator(Op& op) {
     Writer w(op);
     const Iterator& it = iterators_.at(op.operand(0));
     if (!it.reads && !it.manual) {
-      const Position tile = fetch(w, it, nullptr);
+      const Position tile = fetch(w, it);
       w.bulk(ops::mem_bulk_store, it.buffer, it.array, tile.low, tile.high,
-             w.builder().cast(it.live[live_pointer], type_i32), nullptr);
+             w.builder().cast(it.live[live_pointer], type_i32));
     }
     w.free(it.position);
     w.free(it.buffer);
@@ -454,6 +448,7 @@ class Lowering {
   std::map<const Value*, Iterator> iterators_;
   std::vector<Iterator*> by_order_;
   std::unordered_map<const Op*, std::set<LiveValue>> moved_in_;
+  std::unordered_map<const Op*, std::set<std::size_t>> advanced_in_;  ///< by the order
   std::vector<Op*> opened_;
 };
 

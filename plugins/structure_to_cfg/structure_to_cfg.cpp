@@ -192,7 +192,10 @@ class Flattening {
     Block& first = region_.add_block();
     Block& second = region_.add_block();
     Value* const condition = op.operand(0);
-    finish_block(op, ops::cfg_cond_br, {&condition, 1}, {{&first, {}}, {&second, {}}}, link_of(op));
+    AttrMap attrs = link_of(op);
+    if (op.flag("unlikely")) attrs.emplace("unlikely", true);
+    finish_block(op, ops::cfg_cond_br, {&condition, 1}, {{&first, {}}, {&second, {}}},
+                 std::move(attrs));
     struct Arm {
       Block* end;
       std::vector<Value*> values;
