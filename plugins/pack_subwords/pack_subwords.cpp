@@ -28,6 +28,7 @@
 /// into branches, which stay as they are, for in a word it would not see them.
 #include <algorithm>
 
+#include "branches.hpp"
 #include "crossing.hpp"
 #include "narrow.hpp"
 #include "parts.hpp"
@@ -359,6 +360,7 @@ PassResult run(Module& module, PassContext& context) {
   changed |= Packing(context).run(module);
   // Words make more parts of words.
   while (parts && rewrite_parts(module, context)) changed = true;
+  changed |= carry_words(module, context);
   return PassResult::of(changed);
 }
 
