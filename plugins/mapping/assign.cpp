@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "mapping/limits.hpp"
@@ -44,7 +45,9 @@ class Assigner {
       else
         pack({op, 0});
     }
+    join();
     riders();
+    drop_gone();
     write();
   }
 
@@ -103,32 +106,37 @@ class Assigner {
       op.set_attr("unit", std::move(numbers));
       op.set_attr("banks", banks);
     }
-    // Buffers of scalars share the width of a memory unit; a vector takes all of it.
-    std::map<unsigned, std::pair<std::uint32_t, unsigned>> open;  // domain -> unit, scalars in it
+    // Buffers of scalars share the width of a memory unit. In front of copies, which a vector in
+    // turn goes to, vectors take turns at its ports.
+    std::map<std::pair<unsigned, bool>, std::pair<std::uint32_t, unsigned>> open;
     for (Op* op : order_) {
       if (!op->is(flow_buffer)) continue;
       const Value& v = *op->operand(0);
       if (is_void(v)) continue;
-      const unsigned domain = domains_.of(v);
       const bool scalar = link_kind(v) == LinkKind::scalar;
-      auto at = open.find(domain);
-      if (!scalar || at == open.end() || at->second.second >= machine_.memory.scalar_outputs) {
-        const std::uint32_t unit = new_unit(UnitKind::memory, name_of_op(*op));
-        if (!scalar) {
-          set({op, 0}, unit);
-          continue;
-        }
-        at = open.insert_or_assign(domain, std::pair{unit, 0u}).first;
+      const bool shares = scalar || op->str_attr("role") == "distribution";
+      const unsigned most = scalar   ? machine_.memory.scalar_outputs
+                            : shares ? machine_.memory.contexts
+                                     : 1;
+      auto& [unit, used] = open[{scalar ? domains_.of(v) : 0, scalar}];
+      if (used == 0 || used >= most) {
+        unit = new_unit(UnitKind::memory, name_of_op(*op));
+        used = 0;
       }
-      ++at->second.second;
-      set({op, 0}, at->second.first);
+      used = shares ? used + 1 : most;
+      set({op, 0}, unit);
     }
+    // Voids are counted beside the data of their threads.
+    std::map<unsigned, std::uint32_t> counts;
     for (Op* op : order_)
-      if (op->is(flow_buffer) && !assigned({op, 0})) {
-        const auto at = open.find(domains_.of(*op->operand(0)));
-        set({op, 0},
-            at != open.end() ? at->second.first : new_unit(UnitKind::memory, name_of_op(*op)));
-      }
+      if (op->is(flow_buffer) && assigned({op, 0}))
+        counts.emplace(domains_.of(*op->operand(0)), unit_.at({op, 0}));
+    for (Op* op : order_) {
+      if (!op->is(flow_buffer) || assigned({op, 0})) continue;
+      const unsigned domain = domains_.of(*op->operand(0));
+      if (counts.count(domain) == 0) counts[domain] = new_unit(UnitKind::memory, name_of_op(*op));
+      set({op, 0}, counts[domain]);
+    }
   }
 
   // --- what MUs and AGs do besides (section VI-A: "we only map address generation contexts where
@@ -204,10 +212,12 @@ class Assigner {
     // A void that comes of what the unit gives would make the unit wait for itself.
     for (const Slice& s : voids) {
       const std::uint32_t first = unit_.at(data.front());
-      if (is_merge(op))
+      if (is_merge(op)) {
+        drafts_[first].slices.insert(s);
         set(s, first);
-      else if (!try_add(s, first))
-        pack(s);
+        continue;
+      }
+      if (!try_add(s, first)) pack(s);
     }
   }
 
@@ -277,13 +287,16 @@ class Assigner {
   }
 
   bool try_add(const Slice& s, std::uint32_t u) {
+    return drafts_[u].domain == domains_.working(s) && try_add({s}, is_head(*s.op), u);
+  }
+
+  bool try_add(const std::set<Slice>& more, bool heads, std::uint32_t u) {
     Draft& d = drafts_[u];
-    if (d.domain != domains_.working(s)) return false;
     std::set<Slice> slices = d.slices;
-    slices.insert(s);
-    const bool heads = d.heads || is_head(*s.op);
+    slices.insert(more.begin(), more.end());
+    heads |= d.heads;
     if (!d.slices.empty()) {
-      if (role_mark(*s.op) != role_mark(*d.slices.begin()->op)) return false;
+      if (role_mark(*more.begin()->op) != role_mark(*d.slices.begin()->op)) return false;
       const Boundary b = boundary_of(slices);
       // Lanes that a merge or counter makes are there before anything that comes of them.
       if (heads)
@@ -294,8 +307,26 @@ class Assigner {
     if (!fits(cost_of(slices), machine_)) return false;
     d.slices = std::move(slices);
     d.heads = heads;
-    set(s, u);
+    for (const Slice& s : more) set(s, u);
     return true;
+  }
+
+  /// Units that fit into one, though what they hold would not if it came one by one: both arms of a
+  /// branch take a port less than one of them and what goes to the other.
+  void join() {
+    for (auto& [domain, units] : in_domain_)
+      for (std::size_t i = 0; i < units.size(); ++i)
+        for (std::size_t k = i + 1; k < units.size();) {
+          Draft& other = drafts_[units[k]];
+          if (!try_add(other.slices, other.heads, units[i])) {
+            ++k;
+            continue;
+          }
+          other.slices.clear();
+          gone_.insert(units[k]);
+          units.erase(units.begin() + static_cast<std::ptrdiff_t>(k));
+          k = i + 1;
+        }
   }
 
   static bool is_merge_input(const Value& v, const std::set<Slice>& slices) {
@@ -333,6 +364,18 @@ class Assigner {
         if (is_stream(*op->operand(i))) visit(op->operand(i));
     }
     return false;
+  }
+
+  /// Units count on without those that are gone, all of which come behind those of memories.
+  void drop_gone() {
+    std::vector<std::uint32_t> number(units_.size());
+    std::vector<Unit> left;
+    for (std::uint32_t u = 0; u < units_.size(); ++u) {
+      number[u] = static_cast<std::uint32_t>(left.size());
+      if (gone_.count(u) == 0) left.push_back(units_[u]);
+    }
+    for (auto& [s, u] : unit_) u = number[u];
+    units_ = std::move(left);
   }
 
   // --- what is free: joins of voids, and constants, go with those that use them
@@ -451,6 +494,7 @@ class Assigner {
   std::map<Slice, std::uint32_t> unit_;
   std::map<unsigned, std::vector<std::uint32_t>> in_domain_;
   std::map<std::uint32_t, unsigned> folded_stages_;
+  std::set<std::uint32_t> gone_;  ///< units that were joined with others
 };
 
 }  // namespace

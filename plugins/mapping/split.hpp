@@ -18,6 +18,9 @@ struct SplitCounts {
 /// node's unit, and cuts contexts until each fits a unit. True if something changed.
 bool split_contexts(Op& graph, const Machine& machine, SplitCounts& counts);
 
+/// Cuts one context into as few as fit, of several orders of its code the best; true if it did.
+bool cut(Op& context, const Machine& machine, SplitCounts& counts);
+
 /// What a context's code needs of a unit.
 struct ContextCost {
   unsigned stages = 0, registers = 0;

@@ -19,8 +19,8 @@
 //  11. All of a CU works on the same threads; if it begins with a merge or counter, it takes no
 //  data
 //      of those threads from another unit.
-//  12. An MU has one SRAM, or one buffer of vectors, or buffers of scalars, or a back edge. Its
-//      bytes and contexts suffice.
+//  12. An MU has one SRAM, or buffers of vectors, each a context, or buffers of scalars, or a back
+//      edge. Its bytes and contexts suffice.
 //  13. If one stream of data on a back edge has an MU, every one of the graph has.
 //  14. (check_routed) Where units are placed: each stream has a route to the units that read it,
 //  and places and
@@ -352,11 +352,11 @@ class Checker {
       if (unit != nowhere) ++held[unit].back_edges;
     for (const auto& [n, h] : held) {
       const CheckedUnit& u = m_.units[static_cast<std::size_t>(n)];
-      if ((h.sram != nullptr) + h.vectors + (h.scalars != 0) + h.back_edges > 1)
+      if ((h.sram != nullptr) + (h.vectors != 0) + (h.scalars != 0) + h.back_edges > 1)
         unit_fault(u, "12: '{}' holds more than one thing", u.name);
-      if (h.accesses > machine_.memory.contexts)
-        unit_fault(u, "12: '{}' needs {} contexts, there are {}", u.name, h.accesses,
-                   machine_.memory.contexts);
+      if (std::max(h.accesses, h.vectors) > machine_.memory.contexts)
+        unit_fault(u, "12: '{}' needs {} contexts, there are {}", u.name,
+                   std::max(h.accesses, h.vectors), machine_.memory.contexts);
       if (h.buffer_bytes > machine_.memory.bytes)
         unit_fault(u, "12: '{}' buffers {} bytes, there are {}", u.name, h.buffer_bytes,
                    machine_.memory.bytes);

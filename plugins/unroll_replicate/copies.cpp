@@ -36,6 +36,7 @@ Copies::Copies(const Mark& mark, ReplicateRegion region, const Plan& plan)
 void Copies::write() {
   if (region_.nodes.empty()) return;
   size_memories();
+  if (plan_.vectors) mark_links();
   if (n_ == 1 || region_.entering.empty()) return relabel();
   place_ = region_.nodes[region_.taken_in];
   b_ = Builder::before(*place_);
@@ -58,6 +59,15 @@ void Copies::write() {
   collect(copies);
   erase_region();
   if (region_.hoisted && !plan_.by_pointer) split_pool(copies);
+}
+
+void Copies::mark_links() const {
+  const auto mark = [](const Value* v) {
+    if (depth_of(*v) > 1 && !v->def()->has_attr("link")) v->def()->set_attr("link", "vector");
+  };
+  for (const Value* v : region_.entering) mark(v);
+  for (const Leaving& leaving : region_.leaving)
+    for (const Value* v : leaving.values) mark(v);
 }
 
 void Copies::relabel() {
@@ -108,9 +118,10 @@ void Copies::deliver(Copy& copy, std::int64_t i, Value* key) {
   std::vector<Type> types;
   for (Value* v : region_.entering) {
     operands.push_back(v == dealt_.first ? dealt_.second : v);
-    types.push_back(scalar_link(v->type(), true));
+    types.push_back(scalar_link(v->type(), !plan_.vectors));
   }
-  AttrMap attrs = role("distribution", "scalar");
+  const char* const link = plan_.vectors ? "vector" : "scalar";
+  AttrMap attrs = role("distribution", link);
   attrs.emplace("polarity", true);
   const Op* filter = node(ops::flow_filter, operands, types, std::move(attrs));
   for (unsigned k = 0; k < region_.entering.size(); ++k) {
@@ -118,7 +129,7 @@ void Copies::deliver(Copy& copy, std::int64_t i, Value* key) {
     Value* out = filter->result(k);
     out->set_name(v->name());
     if (plan_.buffer != 0) {
-      AttrMap buffer = role("distribution", "scalar");
+      AttrMap buffer = role("distribution", link);
       buffer.emplace("depth", plan_.buffer);
       out = node(ops::flow_buffer, {&out, 1}, {out->type()}, std::move(buffer))->result();
       out->set_name(v->name());
@@ -204,6 +215,7 @@ Value* Copies::pointer_of(Copy& copy, std::int64_t i, Value* number) {
     return Bundle{pointer_of_number(b, b.cast(x[0], type_u32), b.constant(type_u32, i))};
   })[0];
   made->set_name(number->name());
+  if (plan_.vectors) made->def()->set_attr("link", "vector");
   place(*made->def(), i);
   return made;
 }

@@ -14,6 +14,7 @@ struct Plan {
   std::int64_t copies = 1;
   bool by_pointer = true;   ///< false: a fixed order, also of hoisted pointers
   std::int64_t buffer = 0;  ///< tokens of a buffer on each stream into a copy; 0: none
+  bool vectors = false;     ///< streams into and out of copies are vector links
 };
 
 class Copies {
@@ -36,6 +37,8 @@ class Copies {
 
   /// There is one copy: only what is said of it changes.
   void relabel();
+  /// Says on the nodes that give them what the streams into and out of the region are.
+  void mark_links() const;
   void place(Op& op, std::int64_t copy) const;
   Value* key();
   void deliver(Copy& copy, std::int64_t i, Value* key);

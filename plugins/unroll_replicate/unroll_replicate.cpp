@@ -49,12 +49,13 @@ struct Options {
   std::int64_t factor;
   bool by_pointer;
   std::int64_t buffer;
+  bool vectors;
   double target;
 };
 
 Options options_of(const OptionValues& values) {
   Options out{values.integer("factor"), values.text("distribution") == "dynamic",
-              values.integer("buffer"), 0};
+              values.integer("buffer"), values.text("links") == "vector", 0};
   const double target = values.number("target-utilisation");
   if (target != 0 && out.factor != 0)
     throw Error(Exit::usage,
@@ -81,7 +82,7 @@ bool unroll(Block& graph, const Options& options, PassContext& context) {
     context.count("regions");
     context.count("copies", n);
     if (region.hoisted) context.count("dealt by a pointer");
-    const Plan plan{n, options.by_pointer, options.buffer};
+    const Plan plan{n, options.by_pointer, options.buffer, options.vectors};
     Copies(mark, std::move(region), plan).write();
     changed = true;
   }
@@ -185,6 +186,11 @@ void register_(Registry& registry) {
        INT64_MIN,
        INT64_MAX,
        {"dynamic", "static"}},
+      {.name = "links",
+       .type = OptionType::text,
+       .fallback = "scalar",
+       .help = "of what goes into and comes out of copies",
+       .choices = {"scalar", "vector"}},
       {"buffer", OptionType::integer, "1024", "tokens of a buffer in front of each copy; 0: none",
        0, 1'000'000},
       {"target-utilisation", OptionType::number, "0",
