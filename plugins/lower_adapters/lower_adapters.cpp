@@ -91,9 +91,12 @@ class Writer {
   Value* both(Value* a, Value* b) { return b_.both(a, b); }
   Value* negated(Value* v) { return b_.negated(v); }
 
-  /// `written`: every element is before it is read.
-  Value* alloc(Type element, std::uint32_t n, const std::string& name, bool written) {
+  /// A buffer of an adapter, which says how many there are. `written`: every element is before it
+  /// is read.
+  Value* alloc(const Op& adapter, Type element, std::uint32_t n, const std::string& name,
+               bool written) {
     AttrMap attrs = {{"name", Attr(name)}};
+    if (const Attr* threads = adapter.attr("threads")) attrs.emplace("threads", *threads);
     if (written) attrs.emplace("written", true);
     Op* op = b_.create(ops::mem_sram_alloc, {}, {sram_of(element, n)}, std::move(attrs));
     op->result()->set_name(name);
@@ -259,7 +262,7 @@ class Lowering {
       v.valid = b.cast(b.binary(ops::arith_max, clamped, b.constant(u, 0)), type_i32);
     }
     const bool loads = !op.is(ops::mem_write_view);
-    v.buffer = w.alloc(t.element_type(), t.size, ops::memory_name(op.result()), loads);
+    v.buffer = w.alloc(op, t.element_type(), t.size, ops::memory_name(op.result()), loads);
     if (loads) w.bulk(ops::mem_bulk_load, v.buffer, v.array, v.base, v.high, v.valid, nullptr);
     views_[op.result()] = v;
     opened_.push_back(&op);
@@ -311,9 +314,9 @@ class Lowering {
     it.tile = t.size;
     it.reads = op.is(ops::mem_read_it) || op.is(ops::mem_peek_read_it);
     it.manual = op.is(ops::mem_manual_write_it);
-    it.buffer = w.alloc(t.element_type(), op.is(ops::mem_peek_read_it) ? 2 * t.size : t.size, name,
-                        it.reads);
-    it.position = w.alloc(type_u32, cells, name + "_tile", true);
+    it.buffer = w.alloc(op, t.element_type(), op.is(ops::mem_peek_read_it) ? 2 * t.size : t.size,
+                        name, it.reads);
+    it.position = w.alloc(op, type_u32, cells, name + "_tile", true);
     Builder& b = w.builder();
     w.set_cell(it, cell_low, b.cast(op.operand(1), type_u32));
     w.set_cell(it, cell_high, b.cast(high_word(w, op.operand(1)), type_u32));
