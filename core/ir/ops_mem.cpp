@@ -292,12 +292,14 @@ namespace {
 OpInfo view_op(const char* name, const char* summary, bool reads) {
   return mem_op(name, summary, between(2, 3), exactly(1),
                 reads ? whole({Effect::allocate, Effect::read}) : whole({Effect::allocate}),
-                open_adapter(Kind::view), {name_attr, threads_attr}, "array, base[, valid]", "the view");
+                open_adapter(Kind::view), {name_attr, threads_attr}, "array, base[, valid]",
+                "the view");
 }
 
 OpInfo iterator_op(const char* name, const char* summary) {
   return mem_op(name, summary, exactly(2), exactly(1), whole({Effect::allocate}),
-                open_adapter(Kind::iter), {name_attr, threads_attr}, "array, position", "the iterator");
+                open_adapter(Kind::iter), {name_attr, threads_attr}, "array, position",
+                "the iterator");
 }
 
 }  // namespace
