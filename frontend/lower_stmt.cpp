@@ -152,8 +152,8 @@ void Lowering::memory(ast::MemoryDecl& m) {
   ast::Symbol& symbol = *m.symbol;
   Value* v = nullptr;
   AttrMap attrs{{"name", Attr(m.name)}};
+  if (scope_->pragmas.threads) attrs.emplace("threads", Attr(*scope_->pragmas.threads));
   if (m.form == ast::MemoryForm::sram) {
-    if (scope_->pragmas.threads) attrs.emplace("threads", Attr(*scope_->pragmas.threads));
     builder_.set_loc(m.name_loc);
     v = builder_.create(ops::mem_sram_alloc, {}, {symbol.type}, std::move(attrs))->result();
   } else {

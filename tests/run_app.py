@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs one app on every data set in its folder and checks the outputs; the IR after every pass reads back
-as it was printed, and of a streaming graph the barriers of all streams are checked.
+"""Runs one app, and its variants, on every data set in its folder and checks the outputs; the IR after every
+pass reads back as it was printed, and of a streaming graph the barriers of all streams are checked.
 
     run_app.py --revet PATH --pipeline NAME APP_FOLDER
 """
@@ -27,23 +27,24 @@ def main():
     parser.add_argument("--pipeline", required=True)
     parser.add_argument("folder", type=pathlib.Path)
     arguments = parser.parse_args()
-    source = arguments.folder / f"{arguments.folder.name}.rvt"
+    sources = [arguments.folder / f"{arguments.folder.name}.rvt", *sorted(arguments.folder.glob("variants/*.rvt"))]
     sets = sorted(p for p in (arguments.folder / "data").iterdir() if p.is_dir())
-    failed = []
-    if arguments.pipeline != "interp":  # which has no passes
-        changed = read_back(arguments.revet, source, arguments.pipeline)
-        if changed:
-            failed.append(changed)
-            print(changed)
+    failed = 0
     checks = ["-q", "--check-barriers", "true"] if arguments.pipeline == "vrda-untimed" else ["-q"]
-    for data in sets:
-        words = [arguments.revet, "run", str(source), "-p", arguments.pipeline, "--data", str(data),
-                 "--check", str(data / "expected"), *checks]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=600)
-        if done.returncode != 0 or done.stderr:
-            failed.append(data.name)
-            print(f"{data.name}: exit {done.returncode}\n{done.stderr}")
-    print(f"{len(sets) - len(failed)} of {len(sets)} sets passed")
+    for source in sources:
+        # The interpreter's pipeline has no passes.
+        changed = arguments.pipeline != "interp" and read_back(arguments.revet, source, arguments.pipeline)
+        if changed:
+            failed += 1
+            print(f"{source.name}: {changed}")
+        for data in sets:
+            words = [arguments.revet, "run", str(source), "-p", arguments.pipeline, "--data", str(data),
+                     "--check", str(data / "expected"), *checks]
+            done = subprocess.run(words, capture_output=True, text=True, timeout=600)
+            if done.returncode != 0 or done.stderr:
+                failed += 1
+                print(f"{source.name} on {data.name}: exit {done.returncode}\n{done.stderr}")
+    print(f"{len(sources)} programs on {len(sets)} sets, {failed} failed")
     return 1 if failed or len(sets) < 3 else 0
 
 

@@ -1,119 +1,74 @@
 #!/usr/bin/env python3
-"""Writes docs/reproduce.md, what the paper's figures are here, and the tables of the passes' READMEs.
+"""Writes docs/reproduce.md, what the paper's figures and tables are here, and the tables of the passes' READMEs.
 
-    reproduce.py --revet PATH [--check]       --check only compares with what is there
+    reproduce.py --revet PATH [--check | --simulate | --smoke] [--jobs N]
 
-Figure 12 (resources with one optimisation off) is made by `revet sweep` from the estimate of the graph
-before it is mapped. Nothing in it is timed, so it is the same on every machine.
+What is not simulated is made anew and takes seconds; --check only compares it with what is there. --simulate also
+makes what is simulated, else that stays in the page as it is. --smoke shows the simulated parts for one app with
+little data, and writes nothing.
 """
 import argparse
-import json
 import pathlib
-import subprocess
+import re
 import sys
+import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-APPS = ["isipv4", "ip2int", "murmur3", "hash-table", "search", "huff-dec", "huff-enc", "kD-tree"]
-PASSES = ["if-to-select", "eliminate-hierarchy", "fuse-allocations", "hoist-allocations", "bufferize-replicate",
-          "pack-subwords", "link-kinds"]
-COLUMNS = ["contexts", "values into merges", "words through loops", "vector links", "scalar links", "memory units", "allocators"]
-BEGIN, END = "<!-- figures: tools/reproduce.sh -->", "<!-- end of figures -->"
-# Why a pass changes nothing in an app.
-REASONS = json.loads((ROOT / "tools/reproduce-reasons.json").read_text())
+sys.dont_write_bytecode = True
+from figures import estimates, hierarchy, machine, mapped, regions  # noqa: E402
+from figures.measure import ROOT, Bench  # noqa: E402
 
-
-def command(app):
-    vary = [w for p in PASSES for w in ("--vary", f"{p}.enabled=true,false")]
-    return ["sweep", f"apps/{app}/{app}.rvt", "-p", "vrda-untimed", "--design", "one-at-a-time", *vary]
+PAGE = ROOT / "docs/reproduce.md"
+SIMULATED = {"Figure 12": mapped, "Figure 13": hierarchy, "Figure 14": regions, "Tables IV and V": machine}
+MARK = "<!-- simulated: {} -->"
 
 
-def measure(revet, app):
-    """Statistics with all passes on, and with each off."""
-    done = subprocess.run([revet, *command(app), "--json"], capture_output=True, text=True, cwd=ROOT, check=True)
-    points = [p["statistics"] for p in json.loads(done.stdout)["points"]]
-    return points[0], dict(zip(PASSES, points[1:]))
+def simulate(bench):
+    """The simulated parts of the page: the claims, then a section for each figure."""
+    results = {name: module.measure(bench) for name, module in SIMULATED.items()}
+    claims = [f"| {name} | {said} | {here} |" for name, module in SIMULATED.items() for said, here in module.claims(results[name])]
+    return {"claims": ["| | the paper | here |", "|---|---|---|", *claims],
+            **{name: module.section(results[name]) for name, module in SIMULATED.items()}}
 
 
-def change(before, after):
-    if before == after:
-        return f"{after}"
-    return f"{after} ({100 * (after - before) / before:+.0f}%)" if before else f"{after}"
-
-
-def figure_12(results):
-    out = []
-    for app, (base, off) in results.items():
-        out += [f"### {app}", "", "| passes | " + " | ".join(COLUMNS) + " |", "|---|" + "--:|" * len(COLUMNS)]
-        value = lambda s, c: s.get(c, 0)
-        out.append("| all | " + " | ".join(str(value(base, c)) for c in COLUMNS) + " |")
-        for name in PASSES:
-            out.append(f"| without {name} | " + " | ".join(change(value(base, c), value(off[name], c)) for c in COLUMNS) + " |")
-        out.append("")
+def kept():
+    """The simulated parts as they are in the page."""
+    text, out = PAGE.read_text() if PAGE.exists() else "", {}
+    for name in ("claims", *SIMULATED):
+        found = re.search(re.escape(MARK.format(name)) + r"\n\n(.*?)\n\n" + re.escape(MARK.format("end")), text, re.S)
+        if not found:
+            sys.exit(f"{PAGE.relative_to(ROOT)} has no part '{name}': run tools/reproduce.sh --simulate")
+        out[name] = found.group(1).split("\n")
     return out
 
 
-def effects(results):
-    """For each pass the apps where switching it off costs 10% or more of something, and those without a change."""
-    out = ["| pass | costs 10% or more without it | changes nothing |", "|---|---|---|"]
-    for name in PASSES:
-        costs, nothing = [], []
-        for app, (base, off) in results.items():
-            worst = [(100 * (off[name].get(c, 0) - base.get(c, 0)) / base[c], c) for c in COLUMNS
-                     if base.get(c, 0) and off[name].get(c, 0) > base[c]]
-            worst = [(percent, c) for percent, c in worst if percent >= 10 and not c.endswith("links")]
-            if worst:
-                percent, column = max(worst)
-                costs.append(f"{app} ({column} {percent:+.0f}%)")
-            if all(off[name].get(c, 0) == base.get(c, 0) for c in COLUMNS):
-                nothing.append(f"{app} ({REASONS.get(name, {}).get(app, 'no reason is written down')})")
-        out.append(f"| {name} | {', '.join(costs) or 'none'} | {', '.join(nothing) or 'none'} |")
-    return out
-
-
-def figures(name, results):
-    """The table of one pass, for its README: with all passes, and without this one."""
-    shown = [c for c in COLUMNS if any(off[name].get(c, 0) != base.get(c, 0) for base, off in results.values())]
-    out = [BEGIN, "", f"With all passes of `-p vrda-untimed`, and without this one (`revet sweep`, see docs/reproduce.md):", "",
-           "| app | " + " | ".join(shown) + " |", "|---|" + "--:|" * len(shown)]
-    for app, (base, off) in results.items():
-        cells = [(base.get(c, 0), off[name].get(c, 0)) for c in shown]
-        out.append(f"| {app} | " + " | ".join(f"{a}" if a == b else f"{a}, {b}" for a, b in cells) + " |")
-    return "\n".join([*out, "", END])
-
-
-def readme(name, results):
-    """The README of a pass with its table renewed."""
-    file = ROOT / "plugins" / name.replace("-", "_") / "README.md"
-    before, _, rest = file.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return file, before + figures(name, results) + after
-
-
-def page(results):
+def page(results, simulated):
+    part = lambda name: [MARK.format(name), "", *simulated[name], "", MARK.format("end"), ""]
     return "\n".join([
-        "# Figures of the paper, reproduced", "",
-        "`tools/reproduce.sh` writes this page; a test compares it with what the compiler gives.", "",
-        "## Figure 12: what each optimisation saves", "",
-        "The resources of each app's graph before it is mapped, with all passes of `pipelines/vrda.toml` and with one of them "
-        "off. Nodes in a replicate region count once per copy. `plugins/count_ops/estimate.hpp` says what each column counts.", "",
-        "```console", "$ revet " + " ".join(command("murmur3")), "# apps/murmur3/murmur3.rvt with vrda-untimed", "...", "```", "",
-        *effects(results), "",
-        "`eliminate-hierarchy` costs resources in every app: a fork duplicates what a broadcast shares, and the count-down is an "
-        "access to memory. It is there for time: small tiles run side by side (Figure 13, for the cycle-level simulator). "
-        "`link-kinds` changes what links are, not how many: without it all are vectors.", "",
-        "The paper's figure has no numbers in its text. It says that if-conversion has no impact on isipv4, which has no "
-        "convertible ifs there; ours checks digits and ranges in ifs that convert. It says that the extraction of pointers after "
-        "hoisting can add resources: so it does here, in contexts and memory units (rows without bufferize-replicate).", "",
-        *figure_12(results)])
+        "# Figures and tables of the paper, reproduced", "",
+        "`tools/reproduce.sh` writes this page; a test compares what is not simulated with what the compiler gives. "
+        "`tools/reproduce.sh --simulate` also makes the parts that are, with data of the apps' generators whose outputs are checked; "
+        "it takes minutes on two cores.", "", *part("claims"), *estimates.section(results), "",
+        *[line for name in SIMULATED for line in part(name)]])
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--revet", required=True)
-    parser.add_argument("--check", action="store_true")
+    what = parser.add_mutually_exclusive_group()
+    for name in ("check", "simulate", "smoke"):
+        what.add_argument(f"--{name}", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2, help="runs at a time (default 2)")
     arguments = parser.parse_args()
-    results = {app: measure(str(pathlib.Path(arguments.revet).resolve()), app) for app in APPS}
-    pages = [(ROOT / "docs/reproduce.md", page(results)), *(readme(name, results) for name in PASSES)]
+    revet = str(pathlib.Path(arguments.revet).resolve())
+    if arguments.simulate or arguments.smoke:
+        with tempfile.TemporaryDirectory(prefix="revet-figures-") as folder:
+            simulated = simulate(Bench(revet, pathlib.Path(folder), arguments.jobs, arguments.smoke))
+        if arguments.smoke:
+            return print("\n\n".join("\n".join(part) for part in simulated.values()))
+    else:
+        simulated = kept()
+    results = estimates.measure(revet)
+    pages = [(PAGE, page(results, simulated)), *(estimates.readme(name, results) for name in estimates.PASSES)]
     for file, text in pages:
         if not arguments.check:
             file.write_text(text)

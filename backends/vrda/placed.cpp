@@ -1,6 +1,7 @@
 #include "placed.hpp"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "mapping/buffers.hpp"
@@ -33,12 +34,16 @@ class Mapper {
     for (std::uint32_t n = 0; n < loaded_.nodes.size(); ++n) number[loaded_.nodes[n]] = n;
     for (const Op* op : mapping::topological(*loaded_.flow))
       if (const auto at = number.find(op); at != number.end()) m_.order.push_back(at->second);
+    std::map<std::uint32_t, int> copies;  // of units, as far as known
     for (const Op* op : loaded_.nodes) {
       std::vector<std::uint32_t> units;
       for (const std::uint32_t u : mapping::unit_numbers(*op))
         if (std::find(units.begin(), units.end(), u) == units.end()) units.push_back(u);
       for (const std::uint32_t u : units) {
-        m_.units[u].copy = copy_of(*op);
+        // A memory that several copies access is in none of them.
+        const auto at = copies.emplace(u, copy_of(*op)).first;
+        if (at->second != copy_of(*op)) at->second = -1;
+        m_.units[u].copy = at->second;
         if (!m_.units[u].loc.known()) m_.units[u].loc = op->loc();
       }
       m_.units_of.push_back(std::move(units));

@@ -170,6 +170,7 @@ const AttrSpec predicated_attr{"predicated", AttrKind::boolean, false,
 const AttrSpec checked_attr{"checked", AttrKind::boolean, false,
                             "emitted code verifies the bounds"};
 const AttrSpec name_attr{"name", AttrKind::string, false, "name in the source"};
+const AttrSpec threads_attr{"threads", AttrKind::integer, false, "pragma: pointers to have"};
 }  // namespace
 
 const OpInfo mem_dram = mem_op(
@@ -240,7 +241,7 @@ const OpInfo mem_sram_alloc =
     mem_op("mem.sram_alloc", "Allocates a zeroed on-chip buffer", between(0, 2), exactly(1),
            whole({Effect::allocate}), verify_sram_alloc,
            {name_attr,
-            {"threads", AttrKind::integer, false, "pragma: pointers to have"},
+            threads_attr,
             {"regions", AttrKind::integer, false, "copies of the replicate region with the memory"},
             {"written", AttrKind::boolean, false, "elements are written before they are read"},
             predicated_attr},
@@ -297,12 +298,14 @@ namespace {
 OpInfo view_op(const char* name, const char* summary, bool reads) {
   return mem_op(name, summary, between(2, 3), exactly(1),
                 reads ? whole({Effect::allocate, Effect::read}) : whole({Effect::allocate}),
-                open_adapter(Kind::view), {name_attr}, "array, base[, valid]", "the view");
+                open_adapter(Kind::view), {name_attr, threads_attr}, "array, base[, valid]",
+                "the view");
 }
 
 OpInfo iterator_op(const char* name, const char* summary) {
   return mem_op(name, summary, exactly(2), exactly(1), whole({Effect::allocate}),
-                open_adapter(Kind::iter), {name_attr}, "array, position", "the iterator");
+                open_adapter(Kind::iter), {name_attr, threads_attr}, "array, position",
+                "the iterator");
 }
 
 }  // namespace

@@ -192,7 +192,7 @@ class Lowering {
     }
     const bool loads = !op.is(ops::mem_write_view);
     const bool written = loads || (!v.is_read && is_written_all_over(op));
-    v.buffer = w.alloc(t.element_type(), t.size, ops::memory_name(op.result()), written);
+    v.buffer = w.alloc(op, t.element_type(), t.size, ops::memory_name(op.result()), written);
     if (loads) w.bulk(ops::mem_bulk_load, v.buffer, v.array, v.base, v.high, v.valid);
     views_[op.result()] = v;
     opened_.push_back(&op);
@@ -249,9 +249,9 @@ class Lowering {
     if (it.stride.stays_in_tile() && it.stride.unit % per_word == 0 && is_part(t.element_type()))
       it.per_word = per_word;
     const bool ahead = op.is(ops::mem_peek_read_it) && !it.stride.stays_in_tile();
-    it.buffer = w.alloc(it.per_word == 1 ? t.element_type() : type_u32,
+    it.buffer = w.alloc(op, it.per_word == 1 ? t.element_type() : type_u32,
                         (ahead ? 2 * t.size : t.size) / it.per_word, name, it.reads);
-    it.position = w.alloc(type_u32, cells, name + "_tile", true);
+    it.position = w.alloc(op, type_u32, cells, name + "_tile", true);
     Builder& b = w.builder();
     w.set_cell(it, cell_low, b.cast(op.operand(1), type_u32));
     w.set_cell(it, cell_high, b.cast(high_word(w, op.operand(1)), type_u32));

@@ -72,9 +72,12 @@ class Writer {
   Value* both(Value* a, Value* b) { return b_.both(a, b); }
   Value* negated(Value* v) { return b_.negated(v); }
 
-  /// `written`: every element is before it is read.
-  Value* alloc(Type element, std::uint32_t n, const std::string& name, bool written) {
+  /// A buffer of an adapter, which says how many there are. `written`: every element is before it
+  /// is read.
+  Value* alloc(const Op& adapter, Type element, std::uint32_t n, const std::string& name,
+               bool written) {
     AttrMap attrs = {{"name", Attr(name)}};
+    if (const Attr* threads = adapter.attr("threads")) attrs.emplace("threads", *threads);
     if (written) attrs.emplace("written", true);
     Op* op = b_.create(ops::mem_sram_alloc, {}, {sram_of(element, n)}, std::move(attrs));
     op->result()->set_name(name);
