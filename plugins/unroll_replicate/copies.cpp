@@ -38,6 +38,7 @@ void Copies::write() {
   size_memories();
   if (plan_.vectors) mark_links();
   if (n_ == 1 || region_.entering.empty()) return relabel();
+  tables_ = copy_tables(region_, n_);
   place_ = region_.nodes[region_.taken_in];
   b_ = Builder::before(*place_);
   b_.set_loc(mark_.loc);
@@ -180,6 +181,11 @@ void Copies::fill(Copy& copy, std::int64_t i) {
     for (unsigned j = 0; j < node.num_operands(); ++j)
       if (node.operand(j) == original.operand(j))
         node.set_operand(j, copy.cloning.map(original.operand(j)));
+    if (original.is(ops::flow_sram_load)) {
+      const Tables& tables = tables_[static_cast<std::size_t>(i)];
+      const auto own = tables.find(original.operand(0));
+      if (own != tables.end()) node.set_operand(0, own->second);
+    }
     place(node, i);
   }
   if (!numbers_) return;

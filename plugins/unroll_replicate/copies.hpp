@@ -6,6 +6,7 @@
 
 #include "region.hpp"
 #include "revet/builder.hpp"
+#include "tables.hpp"
 
 namespace revet {
 
@@ -78,6 +79,7 @@ class Copies {
 
   const Mark& mark_;
   ReplicateRegion region_;
+  std::vector<Tables> tables_;  ///< by copy
   const Plan& plan_;
   const std::int64_t n_;
   bool numbers_ = false;  ///< the copies know the hoisted pointer by its buffer's number there

@@ -18,7 +18,8 @@
 /// without a loop keeps the order of its threads, so that others of their streams may pass it by;
 /// these go through the copies too. Where a pointer was hoisted out of the region, it says which
 /// copy a thread goes to, and each copy has memories of its own, with the number of the buffer for
-/// an address; elsewhere a node deals. Linear in what is written, and for each region in the graph.
+/// an address; elsewhere a node deals. Tables of main that the region reads are written into each
+/// copy (tables.hpp). Linear in what is written, and for each region in the graph.
 ///
 /// Why here: late, so that everything before works on one copy (Section V-C, "late unrolling").
 ///
