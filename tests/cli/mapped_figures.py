@@ -62,6 +62,7 @@ WORK = """DRAM<int> a;
 DRAM<int> r[1];
 void main(int n) {
   SRAM<int, 128> table;
+  SRAM<uint, 32> passed;  // by all copies
   foreach (128) { int i => table[i] = 3 * i; };
   r[0] = foreach (n) reduce(+) { int i =>
     int x = a[i] / 8 + 92;
@@ -69,6 +70,7 @@ void main(int n) {
       pragma(threads=1024);
       SRAM<int, 4> m;
       m[0] = table[x];
+      atomic_add(passed[0], 1u);
       while (x > 0) { x--; };
       x = m[0];
     };
@@ -90,11 +92,12 @@ def throttling(s):
         s.check(f"{distribution}: the same program", all(fast[key] == slow[key] for key in ("threads", "resources", "memories", "lanes")))
         for j, rate in ((fast, 1), (slow, 0.5)):
             rows = j["regions"]
-            (table,) = [m["path"] for m in j["memories"] if m["bytes"] == 512]
+            (shared,) = [m["path"] for m in j["memories"] if m["bytes"] == 128]
+            s.check(f"{distribution}: a table for each copy", sum(m["bytes"] == 512 for m in j["memories"]) == 4, str(j["memories"]))
             s.check(f"{distribution}: a row for each copy", [r["copy"] for r in rows] == [0, 1, 2, 3] and len({r["path"] for r in rows}) == 4, str(rows))
             s.check(f"{distribution}: all threads are dealt", sum(r["threads"] for r in rows) == THREADS, str(rows))
             s.check(f"{distribution}: the rate is in the row", [r["rate"] for r in rows] == [1, 1, 1, rate], str(rows))
-            s.check(f"{distribution}: units of no copy", all("copy" not in u for u in j["units"] if u["path"] == table))
+            s.check(f"{distribution}: units of no copy", all("copy" not in u for u in j["units"] if u["path"] == shared))
             s.check(f"{distribution}: units of copies add up", sum(r["cu"] for r in rows) == sum("copy" in u for u in j["units"] if u["path"][:2] == "CU"))
     took = {key: j["cycles"] for key, j in runs.items()}
     share = {key: j["regions"][3]["share"] for key, j in runs.items()}
