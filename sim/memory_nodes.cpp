@@ -20,6 +20,8 @@ Request read_request(const Instance& g, const Unit& u) {
   if (predicated) r.active = g.head(u, last).bits != 0;
   const std::size_t operands = std::min(std::size(r.operands), predicated ? last : last + 1);
   for (std::size_t i = 0; i < operands; ++i) r.operands[i] = g.head(u, i).bits;
+  if (u.node->length_predicates)
+    r.active &= static_cast<std::int32_t>(r.operands[u.node->length_input()]) >= 0;
   return r;
 }
 

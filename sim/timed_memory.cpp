@@ -36,11 +36,14 @@ void read_access(const TimedInstance& g, const TimedNode& n, Access& a) {
     g.input(n, i).copy(a.view.lanes, a.operands[a.count++]);
   }
   a.on = (1u << a.view.lanes) - 1;
+  if (n.node->length_predicates)
+    for (unsigned k = 0; k < a.view.lanes; ++k)
+      if (static_cast<std::int32_t>(a.operands[n.node->length_input()][k]) < 0) a.on &= ~(1u << k);
   if (!predicated) return;
   std::uint32_t pred[lanes_per_vector];
   g.input(n, n.inputs - 1u).copy(a.view.lanes, pred);
-  a.on = 0;
-  for (unsigned k = 0; k < a.view.lanes; ++k) a.on |= (pred[k] != 0 ? 1u : 0u) << k;
+  for (unsigned k = 0; k < a.view.lanes; ++k)
+    if (pred[k] == 0) a.on &= ~(1u << k);
 }
 
 void take_inputs(TimedInstance& g, const TimedNode& n, View view) {

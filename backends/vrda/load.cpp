@@ -172,6 +172,7 @@ class Loader {
       }
     }
     n.predicated = op.flag("predicated");
+    n.length_predicates = op.flag("length_predicates");
     if (op.is(flow_dram_cas) || op.is(flow_sram_cas))
       n.atomic = Atomic::cas;
     else if (op.has_attr("op"))

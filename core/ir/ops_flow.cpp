@@ -233,9 +233,13 @@ OpInfo memory_op(const char* name, const char* summary, MemoryShape shape, Effec
 
 /// Between a buffer (operand 0) and an array (operand 1).
 OpInfo bulk_op(const char* name, const char* summary, bool loads) {
+  std::vector<AttrSpec> attrs;
+  if (loads)
+    attrs.push_back({"length_predicates", AttrKind::boolean, false,
+                     "no access where the length is negative"});
   OpInfo info = memory_op(
       name, summary, {2, {Kind::ptr, Kind::i32, Kind::i32, Kind::i32}, false, false}, Effect::write,
-      {}, "memory, array, pointer, base, high, valid[, voids..][, pred]", "void");
+      std::move(attrs), "memory, array, pointer, base, high, valid[, voids..][, pred]", "void");
   info.effects = [loads](const Op& op, std::vector<Effect>& out) {
     out.push_back({loads ? Effect::write : Effect::read, op.operand(0), nullptr});
     out.push_back({loads ? Effect::read : Effect::write, op.operand(1), nullptr});

@@ -281,7 +281,9 @@ class Inserter {
   /// Scalars share the width of a memory unit's ports; rare vectors take turns at them.
   unsigned streams_per_unit(const Value& v) const {
     if (v.type().scalar_link) return std::max(1u, machine_.memory.scalar_outputs);
-    return rare_.count(&v) != 0 ? std::max(1u, machine_.memory.contexts) : 1;
+    // A buffer that is there already may share its unit.
+    return rare_.count(&v) != 0 || v.def()->is(flow_buffer) ? std::max(1u, machine_.memory.contexts)
+                                                            : 1;
   }
 
   /// A memory unit for one more stream: scalars are with those that wait for the same node, rare

@@ -160,34 +160,42 @@ class Constants {
 
 // --- transfers
 
-/// A store of no elements needs no predicate, which is an input more than an address generator may
-/// have: the length is 0 where the predicate is false.
-bool predicate_to_length(Op& store) {
-  const unsigned last = store.num_operands() - 1;
+/// A predicate is an input more than an address generator may have: where it is false a store has
+/// the length 0, which moves nothing, and a load one below 0, which leaves the buffer as it is.
+bool predicate_to_length(Op& bulk) {
+  const unsigned last = bulk.num_operands() - 1;
   constexpr unsigned length = 5;
-  Value* operands[] = {store.operand(last), store.operand(length)};
+  Value* operands[] = {bulk.operand(last), bulk.operand(length)};
   AttrMap attrs;
   for (const char* name : {"replicate", "copy", "role"})
-    if (const Attr* a = store.attr(name)) attrs.emplace(name, *a);
-  Builder b = Builder::before(store);
-  const Type type = store.operand(length)->type();
+    if (const Attr* a = bulk.attr(name)) attrs.emplace(name, *a);
+  Builder b = Builder::before(bulk);
+  Type type = bulk.operand(length)->type();
+  type.element = Kind::i32;  // as which all lengths are taken
   Op* context = b.create(flow_context, std::span<Value* const>(operands),
                          std::span<const Type>(&type, 1), std::move(attrs), 1);
   Block& body = context->region().add_block();
   Value* pred = body.add_arg(type_i1);
-  Value* valid = body.add_arg(type.element_type());
+  Value* valid = body.add_arg(bulk.operand(length)->type().element_type());
   Builder inner(body);
-  inner.set_loc(store.loc());
-  inner.create(flow_yield, {inner.select(pred, valid, inner.constant(valid->type(), 0))});
-  store.set_operand(length, context->result());
-  store.erase_operand(last);
-  store.remove_attr("predicated");
+  inner.set_loc(bulk.loc());
+  valid = inner.cast(valid, type_i32);
+  if (bulk.is(flow_bulk_load)) {
+    // Below 0 a length is 0; from here on only where the predicate is false.
+    valid = inner.binary(arith_max, valid, inner.constant(type_i32, 0));
+    bulk.set_attr("length_predicates", true);
+  }
+  const std::int64_t off = bulk.is(flow_bulk_load) ? -1 : 0;
+  inner.create(flow_yield, {inner.select(pred, valid, inner.constant(type_i32, off))});
+  bulk.set_operand(length, context->result());
+  bulk.erase_operand(last);
+  bulk.remove_attr("predicated");
   return true;
 }
 
-bool too_wide(const Op& store, const Machine& machine) {
+bool too_wide(const Op& bulk, const Machine& machine) {
   unsigned vectors = 0;
-  for (const Value* v : store.operands())
+  for (const Value* v : bulk.operands())
     vectors += is_stream(*v) && link_kind(*v) == LinkKind::vector && !is_constant(*v->def());
   return vectors > machine.address.vector_inputs;
 }
@@ -197,7 +205,8 @@ bool too_wide(const Op& store, const Machine& machine) {
 bool split_contexts(Op& graph, const Machine& machine, SplitCounts& counts) {
   bool changed = Constants(graph, counts).run();
   for (Op& op : graph.body())
-    if (op.is(flow_bulk_store) && op.flag("predicated") && too_wide(op, machine))
+    if ((op.is(flow_bulk_store) || op.is(flow_bulk_load)) && op.flag("predicated") &&
+        too_wide(op, machine))
       changed |= predicate_to_length(op);
   for (Op *op = graph.body().first(), *next; op; op = next) {
     next = op->next();

@@ -51,6 +51,10 @@ std::vector<std::uint32_t> Naive::operands(const NaiveNode& n, std::size_t lane)
 }
 
 bool Naive::is_on(const NaiveNode& n, std::size_t lane) const {
+  if (n.node->length_predicates) {
+    const std::size_t length = n.node->wide_base ? 3 : 2;
+    if (n.in[length]->waiting(now)[lane].bits >> 31 != 0) return false;
+  }
   return !n.node->predicated || n.in.back()->waiting(now)[lane].bits != 0;
 }
 

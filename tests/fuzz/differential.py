@@ -12,13 +12,14 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from run_program import PASSES, STAGES, dump_after, dump_to, encode, not_read_back  # noqa: E402
+from run_program import LARGE_MACHINE, PASSES, STAGES, dump_after, dump_to, encode, not_read_back  # noqa: E402
 
 SOURCE = "program.rvt"
 MAX_STEPS = 200_000  # operations of the interpreter; what takes more is rejected
 MAX_FIRINGS = 20_000_000
 SECONDS = 120  # of one run
 THOROUGH = 8  # of so many programs one is interpreted, and read back, after every pass; the others after the last
+MAPPED = 8  # of so many programs one is mapped, placed and simulated cycle by cycle
 # Links of 1 to 4 tokens, drawn for each; of one token; of many.
 VRDA = {"vrda-untimed": ["--seed", "{seed}", "--check-barriers", "true"],
         "vrda-untimed, links of one token": ["--seed", "{seed}", "--channel-depth", "1", "--memory-queue", "0"],
@@ -199,6 +200,8 @@ def runs(seed, openmp, thorough):
     yield "other passes", [SOURCE, "-p", "./shuffled.toml", "--max-firings", str(MAX_FIRINGS), "--seed", str(seed)]
     yield "unrolled", [SOURCE, "-p", "./unrolled.toml", "--max-firings", str(MAX_FIRINGS), "--seed", str(seed),
                        "--channel-depth", str(seed % 3), "--check-barriers", "true"]
+    if seed % MAPPED == 3:
+        yield "vrda", [SOURCE, "-p", "vrda", *LARGE_MACHINE, "--set=unroll-replicate.target-utilisation=0", "--no-progress", "5000000"]
     for name, options in OPENMP.items() if openmp else ():
         yield name, [SOURCE, "-p", "openmp", *options]
 

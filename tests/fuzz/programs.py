@@ -6,7 +6,8 @@
     programs.py --print SEED                                   the program of a seed
 
 Each program runs on interp in two thread orders (the first looks for races), on interp down to basic blocks (every 8th after every
-pass), on vrda-untimed in three schedules, with other passes in another order and with copies of replicate regions, and every Nth on openmp. A program that
+pass), on vrda-untimed in three schedules, with other passes in another order and with copies of replicate regions, every 8th mapped on
+vrda, and every Nth on openmp. A program that
 the interpreter finds racy, in error or too long is rejected and counted. A find is a crash, an error,
 a deadlock or a difference; it is reduced, and kept in DIR as a file for tests/programs.
 

@@ -130,6 +130,10 @@ struct Node {
   /// Bulk nodes: `base` and `high` are the words of a 64-bit position; else base alone is it,
   /// extended by its signedness.
   bool wide_base = false;
+  bool length_predicates = false;  ///< bulk nodes: a negative length is no access
+
+  /// Bulk nodes: the input that is the length.
+  std::size_t length_input() const { return wide_base ? 3 : 2; }
 };
 
 class Graph {
