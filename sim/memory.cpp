@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <limits>
 
 #include "revet/diagnostics.hpp"
 #include "revet/scalar.hpp"
@@ -119,6 +121,24 @@ void Memories::undo() {
   for (auto write = writes_.rbegin(); write != writes_.rend(); ++write)
     store_element(write->data, write->kind, write->index, write->before);
   writes_.clear();
+}
+
+bool Memories::load_lanes(std::uint32_t id, const std::uint32_t* pointers,
+                          const std::uint32_t* indices, std::uint32_t on, std::uint32_t* to) const {
+  const SramDecl& sram = srams_[id];
+  // Of signed indices, negative ones are larger than this.
+  constexpr std::uint32_t most = std::numeric_limits<std::int32_t>::max();
+  if (Type{sram.element}.bytes() != 4 || sram.size > most) return false;
+  for (std::uint32_t left = on; left != 0; left &= left - 1) {
+    const auto k = static_cast<unsigned>(std::countr_zero(left));
+    if (pointers[k] >= sram.pointers || indices[k] >= sram.size) return false;
+  }
+  const std::uint8_t* const data = buffers_[id].data();
+  for (std::uint32_t left = on; left != 0; left &= left - 1) {
+    const auto k = static_cast<unsigned>(std::countr_zero(left));
+    std::memcpy(&to[k], data + (std::size_t{pointers[k]} * sram.size + indices[k]) * 4, 4);
+  }
+  return true;
 }
 
 std::uint32_t Memories::load(const Elements& from, std::int64_t index, Loc place) const {

@@ -1,6 +1,7 @@
 // Memory nodes, alloc and free. A request is one element of the stream; barriers pass among the
 // requests, in place.
 #include <algorithm>
+#include <bit>
 #include <iterator>
 
 #include "stepping.hpp"
@@ -174,6 +175,18 @@ std::uint32_t perform(Memories& m, const Node& node, Kind element, const std::ui
       return 0;
     case NodeKind::sram_fill: m.fill_zero(m.sram(node.sram, x[0])); return 0;
     default: return 0;
+  }
+}
+
+void perform_lanes(Memories& m, const Node& node, Kind element, const std::uint32_t (*x)[16],
+                   std::size_t operands, std::uint32_t on, std::uint32_t* results) {
+  // Most accesses are of this kind, and within their buffer; the others have all checks.
+  if (node.kind == NodeKind::sram_load && m.load_lanes(node.sram, x[0], x[1], on, results)) return;
+  for (; on != 0; on &= on - 1) {
+    const auto k = static_cast<unsigned>(std::countr_zero(on));
+    std::uint32_t of_lane[5] = {};
+    for (std::size_t i = 0; i < operands; ++i) of_lane[i] = x[i][k];
+    results[k] = perform(m, node, element, of_lane);
   }
 }
 

@@ -150,16 +150,19 @@ class TimedInstance {
     return {targets_.data() + first[0], targets_.data() + first[1]};
   }
   bool room(const TimedNode& n, Attempt& attempt) {
-    for (std::size_t o = 0; o < n.outputs; ++o) {
-      for (const std::uint32_t c : targets(n, o)) {
-        if (channels_[c].room(now)) continue;
-        attempt = {Attempt::no_output, static_cast<std::uint32_t>(o), c, channels_[c].room_at(now)};
-        if (attempt.again == Channel::never) channels_[c].writer_waits = true;
-        return false;
-      }
+    const std::uint32_t* first = first_target_.data() + n.first_out;
+    for (std::uint32_t t = first[0]; t != first[n.outputs]; ++t) {
+      Channel& c = channels_[targets_[t]];
+      if (c.room(now)) continue;
+      std::uint32_t output = 0;
+      while (first[output + 1] <= t) ++output;
+      attempt = {Attempt::no_output, output, targets_[t], c.room_at(now)};
+      if (attempt.again == Channel::never) c.writer_waits = true;
+      return false;
     }
     return true;
   }
+  /// See Channel::take.
   void take(const TimedNode& n, std::size_t i, View what, std::uint32_t* to) {
     if (what.empty()) return;
     Channel& c = input(n, i);
@@ -169,7 +172,8 @@ class TimedInstance {
       wheel_.add(writers_[n.first_in + i], c.last_credit(), now);
     }
   }
-  /// There is room in all readers. `extra`: cycles more than the unit's latency.
+  /// There is room in all readers. `extra`: cycles more than the unit's latency. `lanes`: see
+  /// Channel::push.
   void put(const TimedNode& n, std::size_t output, View what, const std::uint32_t* lanes,
            Cycle extra = 0) {
     for (const std::uint32_t t : targets(n, output)) {

@@ -86,11 +86,32 @@ void wait_for_port(MemoryPort& port, std::uint32_t me, Attempt& out) {
 /// The unit that holds the buffer of a pointer.
 std::uint32_t unit_of(const TimedInstance& g, std::uint32_t sram, std::uint32_t pointer) {
   const std::vector<std::uint32_t>& units = g.mapping.memories[sram];
+  if (units.size() == 1) return units[0];
   const std::uint64_t pointers = g.graph.srams()[sram].pointers;
   const std::uint64_t i =
       std::uint64_t{pointer} * units.size() / std::max<std::uint64_t>(1, pointers);
   return units[std::min<std::size_t>(i, units.size() - 1)];
 }
+
+/// Which of so many banks has a word. Where they are a power of two, without division, which takes
+/// more time than all else here.
+class Banks {
+ public:
+  explicit Banks(std::uint64_t count)
+      : count_(count), power_(std::has_single_bit(count)), shift_(std::countr_zero(count)) {}
+  std::uint64_t of(std::uint64_t row) const { return power_ ? row & (count_ - 1) : row % count_; }
+  std::uint64_t hash(std::uint64_t word) const {
+    std::uint64_t row = word;
+    for (std::uint64_t high = above(word); high != 0; high = above(high)) row ^= high;
+    return row;
+  }
+
+ private:
+  std::uint64_t above(std::uint64_t row) const { return power_ ? row >> shift_ : row / count_; }
+  std::uint64_t count_;
+  bool power_;
+  int shift_;
+};
 
 /// Lets the banks work on the lanes of an access: lanes that go to one bank take turns, but for
 /// those that go to the same word of it. Gives the cycle in which the last is served.
@@ -102,21 +123,23 @@ Cycle serve(TimedInstance& g, const TimedNode& n, const Access& a, bool reads) {
   const unsigned bytes = Type{sram.element}.bytes();
   std::uint64_t words[lanes_per_vector];
   unsigned count = 0;
+  std::uint64_t asked = 0;  // a bit for each bank, or for several where there are more than 64
   Cycle last = g.now + 1;
-  for (unsigned k = 0; k < a.view.lanes; ++k) {
-    if (!a.is_on(k)) continue;
+  const Banks in_banks(m.memory.banks);
+  for (std::uint32_t left = a.on; left != 0; left &= left - 1) {
+    const auto k = static_cast<unsigned>(std::countr_zero(left));
     const std::uint64_t word =
         (std::uint64_t{a.operands[0][k]} * sram.size + a.operands[1][k]) * bytes / 4;
-    bool known = false;
-    for (unsigned i = 0; i < count && !known; ++i) known = words[i] == word;
+    const std::uint64_t row = m.memory.bank_hash ? in_banks.hash(word) : word;
+    const std::uint64_t number = in_banks.of(row);
+    // Only lanes that go to one bank can go to one word.
+    const std::uint64_t bit = std::uint64_t{1} << (number % 64);
+    const bool known = (asked & bit) != 0 && std::find(words, words + count, word) != words + count;
+    asked |= bit;
     words[count++] = word;
     if (known && combines) continue;
-    std::uint64_t row = word;
-    if (m.memory.bank_hash)
-      for (std::uint64_t high = word / m.memory.banks; high != 0; high /= m.memory.banks)
-        row ^= high;
     MemoryPorts& ports = g.ports(unit_of(g, n.node->sram, a.operands[0][k]));
-    Cycle& bank = (reads ? ports.read : ports.write).banks[row % m.memory.banks];
+    Cycle& bank = (reads ? ports.read : ports.write).banks[number];
     bank = std::max(bank, g.now) + 1;
     last = std::max(last, bank);
   }
@@ -165,12 +188,7 @@ Attempt step_sram(TimedInstance& g, TimedNode& n) {
   if (writes) claim(ports.write, free);
   n.working_until = free;
   std::uint32_t results[lanes_per_vector] = {};
-  std::uint32_t operands[5] = {};
-  for (unsigned k = 0; k < a.view.lanes; ++k) {
-    if (!a.is_on(k)) continue;
-    a.of_lane(k, operands);
-    results[k] = perform(g.memories, *n.node, n.element, operands);
-  }
+  perform_lanes(g.memories, *n.node, n.element, a.operands, a.count, a.on, results);
   take_inputs(g, n, a.view);
   give(g, n, a.view, results, served - g.now - 1);
   return {};

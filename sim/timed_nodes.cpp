@@ -55,10 +55,6 @@ using Lanes = std::uint32_t[lanes_per_vector];
 
 bool acted(const Attempt& a) { return a.kind == Attempt::fired; }
 
-bool has_data(const TimedInstance& g, const TimedNode& n, std::size_t output) {
-  return g.graph.stream(n.node->out[output]).element != Kind::none;
-}
-
 Attempt step_source(TimedInstance& g, TimedNode& n) {
   const std::vector<Token>& tokens = g.tokens_of(n);
   if (n.progress == tokens.size()) return {Attempt::ended, 0};
@@ -100,10 +96,7 @@ Attempt step_context(TimedInstance& g, TimedNode& n) {
   }
   const Program& program = n.node->program;
   std::uint32_t* registers = g.registers(n);
-  for (std::size_t i = 0; i < n.inputs; ++i)
-    g.take(
-        n, i, v,
-        program.kind(program.input(i)) == Kind::none ? nullptr : registers + i * lanes_per_vector);
+  for (std::size_t i = 0; i < n.inputs; ++i) g.take(n, i, v, registers + i * lanes_per_vector);
   if (v.lanes != 0) program.run_lanes(registers, v.lanes);
   for (std::size_t o = 0; o < n.outputs; ++o) g.put(n, o, v, program.lanes(o, registers));
   return {};
@@ -129,7 +122,7 @@ Attempt step_broadcast(TimedInstance& g, TimedNode& n) {
   g.take(n, values, v, nullptr);
   Lanes lanes;
   for (std::size_t i = 0; i < values; ++i) {
-    if (has_data(g, n, i) && v.lanes != 0)
+    if (g.input(n, i).carries_data() && v.lanes != 0)
       std::fill_n(lanes, lanes_per_vector, g.input(n, i).first());
     g.put(n, i, v, lanes);
     if (v.level == levels) g.take(n, i, {1, 0}, nullptr);
@@ -152,7 +145,10 @@ Attempt step_counter(TimedInstance& g, TimedNode& n) {
       return {};
     }
     std::uint32_t operands[3];
-    for (std::size_t i = 0; i < 3; ++i) g.take(n, i, {1, 0}, &operands[i]);
+    for (std::size_t i = 0; i < 3; ++i) {
+      operands[i] = g.input(n, i).first();
+      g.take(n, i, {1, 0}, nullptr);
+    }
     if (operands[2] == 0) throw Error(Exit::program, n.node->loc, "foreach step is 0");
     n.value = operands[0];
     n.total = operands[2];
@@ -181,7 +177,7 @@ Attempt step_reduce(TimedInstance& g, TimedNode& n) {
   Attempt a;
   if (v.level != 0 && !g.room(n, a)) return a;
   Lanes lanes;
-  g.take(n, 0, v, n.element == Kind::none ? nullptr : lanes);
+  g.take(n, 0, v, lanes);
   for (unsigned i = 0; i < v.lanes; ++i) accumulate(n, n.element == Kind::none ? 0 : lanes[i]);
   if (v.lanes != 0) g.retire(v.lanes);
   if (v.level == 1) {
@@ -205,7 +201,7 @@ Attempt step_lower(TimedInstance& g, TimedNode& n) {
   if (v.level == 1 && n.kind == NodeKind::flatten) --g.threads;  // the thread that forked
   Lanes lanes;
   for (std::size_t i = 0; i < n.inputs; ++i) {
-    g.take(n, i, v, has_data(g, n, i) ? lanes : nullptr);
+    g.take(n, i, v, lanes);
     if (!out.empty()) g.put(n, i, out, lanes);
   }
   return {};
@@ -229,10 +225,9 @@ Attempt step_filter(TimedInstance& g, TimedNode& n) {
   g.take(n, 0, v, nullptr);
   Lanes lanes, packed;
   for (std::size_t i = 0; i < n.outputs; ++i) {
-    const bool data = has_data(g, n, i) && count != 0;
-    g.take(n, i + 1, v, data ? lanes : nullptr);
+    g.take(n, i + 1, v, count != 0 ? lanes : nullptr);
     if (out.empty()) continue;
-    if (data && count != v.lanes) {
+    if (count != v.lanes && g.input(n, i + 1).carries_data()) {
       for (unsigned k = 0; k < count; ++k) packed[k] = lanes[passing[k]];
       g.put(n, i, out, packed);
     } else {
@@ -260,11 +255,10 @@ View side(TimedInstance& g, const TimedNode& n, std::size_t first, std::size_t c
 /// Takes lanes of one side behind those of the other, then the barrier.
 void join(TimedInstance& g, const TimedNode& n, std::size_t first, View a, std::size_t second,
           View b, unsigned level) {
-  Lanes lanes;
+  std::uint32_t lanes[2 * lanes_per_vector];
   for (std::size_t i = 0; i < n.outputs; ++i) {
-    const bool data = has_data(g, n, i);
-    g.take(n, first + i, a, data ? lanes : nullptr);
-    g.take(n, second + i, b, data ? lanes + a.lanes : nullptr);
+    g.take(n, first + i, a, lanes);
+    g.take(n, second + i, b, lanes + a.lanes);
     g.put(n, i, {a.lanes + b.lanes, level}, lanes);
   }
 }
@@ -378,7 +372,7 @@ Attempt step_deal(TimedInstance& g, TimedNode& n) {
   if (!g.room(n, a)) return a;
   Lanes lanes;
   for (std::size_t i = 0; i < n.inputs; ++i) {
-    g.take(n, i, v, has_data(g, n, i) ? lanes : nullptr);
+    g.take(n, i, v, lanes);
     g.put(n, i, v, lanes);
   }
   for (unsigned k = 0; k < v.lanes; ++k) {

@@ -81,6 +81,11 @@ class Memories {
   Pool& pool(std::uint32_t id) { return pools_[id]; }
   const Pool& pool(std::uint32_t id) const { return pools_[id]; }
 
+  /// Loads for the lanes that are on. False, and nothing done, if a pointer or index is outside, or
+  /// elements are not whole words.
+  bool load_lanes(std::uint32_t sram, const std::uint32_t* pointers, const std::uint32_t* indices,
+                  std::uint32_t on, std::uint32_t* to) const;
+
   std::uint32_t load(const Elements& from, std::int64_t index, Loc place) const;
   void store(const Elements& to, std::int64_t index, std::uint32_t bits, Loc place);
   /// Gives the old value. `desired` is the new value of a cas, whose `value` is the expected one.

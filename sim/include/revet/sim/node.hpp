@@ -34,6 +34,10 @@ std::vector<std::uint32_t> waits_for_either(const Instance& instance, NodeId nod
 std::uint32_t perform(Memories& memories, const Node& node, Kind element,
                       const std::uint32_t* operands);
 
+/// The same for the lanes that are on, in order: operand i of lane k is x[i][k].
+void perform_lanes(Memories& memories, const Node& node, Kind element, const std::uint32_t (*x)[16],
+                   std::size_t operands, std::uint32_t on, std::uint32_t* results);
+
 /// What a bulk node moves: elements base + first .. base + last - 1 of its array.
 struct BulkRange {
   std::int64_t base;
