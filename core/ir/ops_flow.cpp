@@ -235,8 +235,8 @@ OpInfo memory_op(const char* name, const char* summary, MemoryShape shape, Effec
 OpInfo bulk_op(const char* name, const char* summary, bool loads) {
   std::vector<AttrSpec> attrs;
   if (loads)
-    attrs.push_back({"length_predicates", AttrKind::boolean, false,
-                     "no access where the length is negative"});
+    attrs.push_back(
+        {"length_predicates", AttrKind::boolean, false, "no access where the length is negative"});
   OpInfo info = memory_op(
       name, summary, {2, {Kind::ptr, Kind::i32, Kind::i32, Kind::i32}, false, false}, Effect::write,
       std::move(attrs), "memory, array, pointer, base, high, valid[, voids..][, pred]", "void");
