@@ -123,20 +123,41 @@ void Memories::undo() {
   writes_.clear();
 }
 
-bool Memories::load_lanes(std::uint32_t id, const std::uint32_t* pointers,
-                          const std::uint32_t* indices, std::uint32_t on, std::uint32_t* to) const {
+/// All lanes have whole words of the SRAM.
+bool Memories::all_inside(std::uint32_t id, const std::uint32_t* pointers,
+                          const std::uint32_t* indices, std::uint32_t on) const {
   const SramDecl& sram = srams_[id];
   // Of signed indices, negative ones are larger than this.
   constexpr std::uint32_t most = std::numeric_limits<std::int32_t>::max();
   if (Type{sram.element}.bytes() != 4 || sram.size > most) return false;
-  for (std::uint32_t left = on; left != 0; left &= left - 1) {
-    const auto k = static_cast<unsigned>(std::countr_zero(left));
+  for (; on != 0; on &= on - 1) {
+    const auto k = static_cast<unsigned>(std::countr_zero(on));
     if (pointers[k] >= sram.pointers || indices[k] >= sram.size) return false;
   }
+  return true;
+}
+
+bool Memories::load_lanes(std::uint32_t id, const std::uint32_t* pointers,
+                          const std::uint32_t* indices, std::uint32_t on, std::uint32_t* to) const {
+  if (!all_inside(id, pointers, indices, on)) return false;
   const std::uint8_t* const data = buffers_[id].data();
-  for (std::uint32_t left = on; left != 0; left &= left - 1) {
-    const auto k = static_cast<unsigned>(std::countr_zero(left));
-    std::memcpy(&to[k], data + (std::size_t{pointers[k]} * sram.size + indices[k]) * 4, 4);
+  const std::size_t size = srams_[id].size;
+  for (; on != 0; on &= on - 1) {
+    const auto k = static_cast<unsigned>(std::countr_zero(on));
+    std::memcpy(&to[k], data + (pointers[k] * size + indices[k]) * 4, 4);
+  }
+  return true;
+}
+
+bool Memories::store_lanes(std::uint32_t id, const std::uint32_t* pointers,
+                           const std::uint32_t* indices, std::uint32_t on,
+                           const std::uint32_t* from) {
+  if (!all_inside(id, pointers, indices, on)) return false;
+  std::uint8_t* const data = buffers_[id].data();
+  const std::size_t size = srams_[id].size;
+  for (; on != 0; on &= on - 1) {
+    const auto k = static_cast<unsigned>(std::countr_zero(on));
+    std::memcpy(data + (pointers[k] * size + indices[k]) * 4, &from[k], 4);
   }
   return true;
 }

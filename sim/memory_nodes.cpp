@@ -180,8 +180,9 @@ std::uint32_t perform(Memories& m, const Node& node, Kind element, const std::ui
 
 void perform_lanes(Memories& m, const Node& node, Kind element, const std::uint32_t (*x)[16],
                    std::size_t operands, std::uint32_t on, std::uint32_t* results) {
-  // Most accesses are of this kind, and within their buffer; the others have all checks.
+  // Most accesses are of these kinds, and within their buffer; the others have all checks.
   if (node.kind == NodeKind::sram_load && m.load_lanes(node.sram, x[0], x[1], on, results)) return;
+  if (node.kind == NodeKind::sram_store && m.store_lanes(node.sram, x[0], x[1], on, x[2])) return;
   for (; on != 0; on &= on - 1) {
     const auto k = static_cast<unsigned>(std::countr_zero(on));
     std::uint32_t of_lane[5] = {};

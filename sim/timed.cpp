@@ -76,6 +76,7 @@ void TimedInstance::make_nodes() {
     TimedNode n{};
     n.node = &node;
     n.kind = node.kind;
+    n.step = timed_step(node.kind);
     n.inputs = static_cast<std::uint16_t>(node.in.size());
     n.outputs = static_cast<std::uint16_t>(node.out.size());
     n.first_in = first[id];
@@ -183,8 +184,7 @@ void TimedInstance::watch_inputs(TimedNode& n) {
   }
 }
 
-void TimedInstance::settle(TimedNode& n, UnitCycles::State state) {
-  if (n.state == state) return;
+void TimedInstance::change_state(TimedNode& n, UnitCycles::State state) {
   for (const std::uint32_t unit : n.units) {
     UnitState& u = units_[unit];
     --u.in_state[n.state];
@@ -245,7 +245,7 @@ void TimedInstance::fire(std::uint32_t i) {
     return wake(i, now + 1);
   }
   note_wait(n);
-  n.last = attempt(*this, n);
+  n.last = n.step(*this, n);
   n.since = now;
   if (n.last.kind == Attempt::fired) {
     ++firings_;

@@ -21,7 +21,7 @@ class TimedDiagnosis {
   void ask() {
     TimedInstance probe = g_;
     probe.quiet_ = true;
-    for (TimedNode& n : probe.nodes_) stalls_.push_back(attempt(probe, n));
+    for (TimedNode& n : probe.nodes_) stalls_.push_back(n.step(probe, n));
   }
 
   std::string deadlock() const {

@@ -82,8 +82,14 @@ struct Burst {
   bool write;
 };
 
+struct TimedNode;
+class TimedInstance;
+/// One attempt of a node to act.
+using TimedStep = Attempt(TimedInstance& instance, TimedNode& node);
+
 struct TimedNode {
   const Node* node;
+  TimedStep* step;  ///< of its kind
   NodeKind kind;
   Kind element = Kind::none;  ///< of the data, index or base, as Unit has it
   std::uint16_t inputs, outputs;
@@ -217,7 +223,10 @@ class TimedInstance {
   void make_channels();
   void make_nodes();
   void fire(std::uint32_t node);
-  void settle(TimedNode& n, UnitCycles::State state);
+  void settle(TimedNode& n, UnitCycles::State state) {
+    if (n.state != state) change_state(n, state);
+  }
+  void change_state(TimedNode& n, UnitCycles::State state);
   void watch_inputs(TimedNode& n);
   void close_accounts();
   void note_wait(const TimedNode& n);
@@ -259,9 +268,8 @@ class TimedInstance {
   std::uint64_t bursts_issued_ = 0, bursts_completed_ = 0;
 };
 
-/// One attempt of a node to act.
-Attempt attempt(TimedInstance& instance, TimedNode& node);
-Attempt attempt_memory(TimedInstance& instance, TimedNode& node);
+TimedStep* timed_step(NodeKind kind);
+TimedStep attempt_memory;
 
 /// Takes what every one of inputs first .. first+count-1 has: lanes, and the barrier if all have
 /// come to it. Gives no_input where one has nothing.

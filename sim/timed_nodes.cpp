@@ -385,22 +385,22 @@ Attempt step_deal(TimedInstance& g, TimedNode& n) {
 
 }  // namespace
 
-Attempt attempt(TimedInstance& g, TimedNode& n) {
-  switch (n.kind) {
-    case NodeKind::source: return step_source(g, n);
-    case NodeKind::sink: return step_sink(g, n);
+TimedStep* timed_step(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::source: return step_source;
+    case NodeKind::sink: return step_sink;
     case NodeKind::context:
-    case NodeKind::void_join: return step_context(g, n);
-    case NodeKind::broadcast: return step_broadcast(g, n);
-    case NodeKind::counter: return step_counter(g, n);
-    case NodeKind::reduce: return step_reduce(g, n);
+    case NodeKind::void_join: return step_context;
+    case NodeKind::broadcast: return step_broadcast;
+    case NodeKind::counter: return step_counter;
+    case NodeKind::reduce: return step_reduce;
     case NodeKind::flatten:
-    case NodeKind::strip: return step_lower(g, n);
-    case NodeKind::filter: return step_filter(g, n);
-    case NodeKind::merge: return step_merge(g, n);
-    case NodeKind::fb_merge: return step_fb_merge(g, n);
-    case NodeKind::deal: return step_deal(g, n);
-    default: return attempt_memory(g, n);
+    case NodeKind::strip: return step_lower;
+    case NodeKind::filter: return step_filter;
+    case NodeKind::merge: return step_merge;
+    case NodeKind::fb_merge: return step_fb_merge;
+    case NodeKind::deal: return step_deal;
+    default: return attempt_memory;
   }
 }
 

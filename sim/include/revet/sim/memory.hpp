@@ -85,6 +85,9 @@ class Memories {
   /// elements are not whole words.
   bool load_lanes(std::uint32_t sram, const std::uint32_t* pointers, const std::uint32_t* indices,
                   std::uint32_t on, std::uint32_t* to) const;
+  /// The same for stores, in the order of the lanes.
+  bool store_lanes(std::uint32_t sram, const std::uint32_t* pointers, const std::uint32_t* indices,
+                   std::uint32_t on, const std::uint32_t* from);
 
   std::uint32_t load(const Elements& from, std::int64_t index, Loc place) const;
   void store(const Elements& to, std::int64_t index, std::uint32_t bits, Loc place);
@@ -121,6 +124,8 @@ class Memories {
     std::uint64_t index;
     std::uint32_t before;
   };
+  bool all_inside(std::uint32_t sram, const std::uint32_t* pointers, const std::uint32_t* indices,
+                  std::uint32_t on) const;
   void put(const Elements& to, std::uint64_t index, std::uint32_t bits);
 
   std::vector<DramDecl> drams_;
