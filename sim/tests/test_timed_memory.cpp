@@ -343,6 +343,32 @@ TEST_CASE("Timed: bulk loads fill what no burst brings, buffer by buffer", "[tim
   CHECK(r.last_result == 2 * hop + 12 + 4 + address_hop);
 }
 
+TEST_CASE("Timed: lanes of a bulk load share the bursts that they meet in", "[timed]") {
+  // 64 threads that stand side by side want four words each, or as many bytes in words of four.
+  for (const Kind element : {u32, Kind::u8}) {
+    Machine m = test_machine();
+    m.dram.ideal = true;
+    std::vector<std::uint32_t> data(256);
+    for (std::uint32_t k = 0; k < 256; ++k) data[k] = 0x01020304u * (k + 1);
+    Graph g;
+    const std::uint32_t array = g.dram("data", element);
+    const std::uint32_t sram = g.sram("s", u32, element == u32 ? 4 : 1, 64);
+    const StreamId i = numbers(g, 64);
+    const StreamId base = g.context(with_constant(Scalar::mul, 4), {i}, "base")[0];
+    const StreamId pointer = g.context(with_constant(Scalar::and_, 63), {i}, "pointer")[0];
+    const StreamId valid = constant(g, i, 4, Kind::i32), zero = constant(g, i, 0, Kind::i32);
+    const StreamId done = g.bulk_load(array, sram, pointer, {base}, valid, {}, "load");
+    g.sink(g.sram_load(sram, pointer, zero, {no_stream, {done}}, "first").result, "first");
+    const std::vector<HostArray> arrays{
+        {reinterpret_cast<std::uint8_t*>(data.data()), 1024 / Type{element}.bytes()}};
+    for (StreamId s = 0; s < g.streams().size(); ++s)
+      if (g.stream(s).readers.empty()) g.unused(s);
+    const TimedResult r = run_timed_graph(g, m, arrays);
+    CHECK(r.dram.bursts_issued == 64 * 4 * Type{element}.bytes() / 64);
+    CHECK(r.dram.bytes_read == 64 * 4 * Type{element}.bytes());
+  }
+}
+
 TEST_CASE("Timed: bulk stores move 64 bytes per cycle, also of elements of 8 and 16 bits",
           "[timed]") {
   // The paper's bulk store of sub-words "can process 32 bits per cycle": four elements of 8 bits
