@@ -33,8 +33,7 @@ PassResult run(Module& module, PassContext& context) {
     mapping::SplitCounts counts;
     context.visit();
     // Units are filled anew only where they are not as they must be.
-    if (!mapping::units_of(op).empty() && mapping::check_units(op, context.machine()).empty())
-      continue;
+    if (op.has_attr("units") && mapping::check_units(op, context.machine()).empty()) continue;
     changed |= mapping::split_contexts(op, context.machine(), counts);
     changed |= mapping::assign_units(op, context.machine());
     context.count("contexts cut", counts.cut);
