@@ -1,13 +1,13 @@
 #include "coverage.hpp"
 
-#include "revet/ir.hpp"
+#include "revet/ranges.hpp"
 
 namespace revet {
 namespace {
 
 bool is_constant(const Value& v, std::int64_t value) {
-  const Op* const def = v.def();
-  return def && def->is(ops::arith_constant) && def->int_attr("value") == value;
+  std::int64_t n = 0;
+  return revet::is_constant(&v, n) && n == value;
 }
 
 /// Whether indices up to `limit` reach all of `size` elements of which the first `valid` count.

@@ -255,10 +255,10 @@ class Lowering {
     Builder& b = w.builder();
     w.set_cell(it, cell_low, b.cast(op.operand(1), type_u32));
     w.set_cell(it, cell_high, b.cast(high_word(w, op.operand(1)), type_u32));
-    const bool by_pointer = it.by_pointer();
-    it.live[live_pointer] = b.constant(local_pointer, by_pointer ? it.tile / it.per_word : 0);
+    it.live[live_pointer] = b.constant(local_pointer, it.by_pointer() ? it.tile / it.per_word : 0);
     it.live[live_pointer]->set_name(name + "_at");
-    it.live[live_flag] = (it.reads && !by_pointer) || it.manual ? b.constant(type_i1, 0) : nullptr;
+    const bool has_flag = it.reads ? !it.by_pointer() : it.manual;
+    it.live[live_flag] = has_flag ? b.constant(type_i1, 0) : nullptr;
     if (it.live[live_flag]) it.live[live_flag]->set_name(name + (it.reads ? "_filled" : "_ended"));
     Iterator& added = iterators_[op.result()] = it;
     by_order_.push_back(&added);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "revet/ranges.hpp"
+
 namespace revet {
 namespace {
 
@@ -10,10 +12,8 @@ constexpr std::int64_t largest_pointer = 255;
 
 /// A constant's value that is not negative, else -1.
 std::int64_t constant_of(const Value& v) {
-  const Op* const def = v.def();
-  return def && def->is(ops::arith_constant)
-             ? std::max<std::int64_t>(def->int_attr("value", -1), -1)
-             : -1;
+  std::int64_t n = 0;
+  return is_constant(&v, n) ? std::max<std::int64_t>(n, -1) : -1;
 }
 
 /// Walks the structured code behind an iterator's opening. The state is whether the tile is filled

@@ -73,6 +73,7 @@ class Assigner {
   /// Every SRAM has units of its own: as many as its buffers fill, and as its accesses need
   /// contexts and inputs. The queue of its pointers is in the first.
   void memories() {
+    const auto& m = machine_.memory;
     for (Op& op : graph_.body()) {
       if (!op.is(flow_sram)) continue;
       Value* sram = op.result();
@@ -81,7 +82,7 @@ class Assigner {
         if (!use.op->is(flow_sram)) accesses.push_back(use.op);
       if (accesses.empty()) continue;
       // Buffers are spread over the first `banks`; the others give contexts.
-      const std::uint64_t room = std::max(1u, machine_.memory.bytes);
+      const std::uint64_t room = std::max(1u, m.bytes);
       const auto banks = std::max(1u, static_cast<unsigned>((buffer_bytes(op) + room - 1) / room));
       std::vector<std::uint32_t> mine;
       for (unsigned i = 0; i < banks; ++i)
@@ -109,15 +110,14 @@ class Assigner {
     // Buffers of scalars share the width of a memory unit. In front of copies, which a vector in
     // turn goes to, vectors take turns at its ports.
     std::map<std::pair<unsigned, bool>, std::pair<std::uint32_t, unsigned>> open;
+    std::map<unsigned, std::uint32_t> of_domain;  // the first
     for (Op* op : order_) {
       if (!op->is(flow_buffer)) continue;
       const Value& v = *op->operand(0);
       if (is_void(v)) continue;
       const bool scalar = link_kind(v) == LinkKind::scalar;
       const bool shares = scalar || op->str_attr("role") == "distribution";
-      const unsigned most = scalar   ? machine_.memory.scalar_outputs
-                            : shares ? machine_.memory.contexts
-                                     : 1;
+      const unsigned most = !shares ? 1 : scalar ? m.scalar_outputs : m.contexts;
       auto& [unit, used] = open[{scalar ? domains_.of(v) : 0, scalar}];
       if (used == 0 || used >= most) {
         unit = new_unit(UnitKind::memory, name_of_op(*op));
@@ -125,17 +125,14 @@ class Assigner {
       }
       used = shares ? used + 1 : most;
       set({op, 0}, unit);
+      of_domain.emplace(domains_.of(v), unit);
     }
     // Voids are counted beside the data of their threads.
-    std::map<unsigned, std::uint32_t> counts;
-    for (Op* op : order_)
-      if (op->is(flow_buffer) && assigned({op, 0}))
-        counts.emplace(domains_.of(*op->operand(0)), unit_.at({op, 0}));
     for (Op* op : order_) {
       if (!op->is(flow_buffer) || assigned({op, 0})) continue;
-      const unsigned domain = domains_.of(*op->operand(0));
-      if (counts.count(domain) == 0) counts[domain] = new_unit(UnitKind::memory, name_of_op(*op));
-      set({op, 0}, counts[domain]);
+      auto [at, first] = of_domain.emplace(domains_.of(*op->operand(0)), no_unit);
+      if (first) at->second = new_unit(UnitKind::memory, name_of_op(*op));
+      set({op, 0}, at->second);
     }
   }
 
@@ -183,13 +180,10 @@ class Assigner {
       }
     if (unit == no_unit || units_[unit].kind == UnitKind::compute) return;
     unsigned& used = folded_stages_[unit];
-    const unsigned limit =
-        units_[unit].kind == UnitKind::memory ? machine_.memory.stages : machine_.address.stages;
-    if (used + stages_of(op) > limit ||
-        inputs_with(op, unit) > (units_[unit].kind == UnitKind::memory
-                                     ? machine_.memory.scalar_inputs
-                                     : machine_.address.scalar_inputs))
-      return;
+    const bool memory = units_[unit].kind == UnitKind::memory;
+    const unsigned stages = memory ? machine_.memory.stages : machine_.address.stages;
+    const unsigned inputs = memory ? machine_.memory.scalar_inputs : machine_.address.scalar_inputs;
+    if (used + stages_of(op) > stages || inputs_with(op, unit) > inputs) return;
     used += stages_of(op);
     set({&op, 0}, unit);
   }
@@ -215,9 +209,9 @@ class Assigner {
       if (is_merge(op)) {
         drafts_[first].slices.insert(s);
         set(s, first);
-        continue;
+      } else if (!try_add(s, first)) {
+        pack(s);
       }
-      if (!try_add(s, first)) pack(s);
     }
   }
 
@@ -317,15 +311,14 @@ class Assigner {
     for (auto& [domain, units] : in_domain_)
       for (std::size_t i = 0; i < units.size(); ++i)
         for (std::size_t k = i + 1; k < units.size();) {
-          Draft& other = drafts_[units[k]];
-          if (!try_add(other.slices, other.heads, units[i])) {
+          const Draft& other = drafts_[units[k]];
+          if (try_add(other.slices, other.heads, units[i])) {
+            gone_.insert(units[k]);
+            units.erase(units.begin() + static_cast<std::ptrdiff_t>(k));
+            k = i + 1;
+          } else {
             ++k;
-            continue;
           }
-          other.slices.clear();
-          gone_.insert(units[k]);
-          units.erase(units.begin() + static_cast<std::ptrdiff_t>(k));
-          k = i + 1;
         }
   }
 

@@ -114,37 +114,61 @@ class Schedule {
   std::vector<Op*> order_;
 };
 
+/// Values that a piece of a context's code takes and gives.
+struct Ends {
+  std::vector<Value*> inputs;
+  std::vector<Value*> outputs;
+};
+
+/// What is made anew leaves only as a result of the context; other pieces get its root. Constants
+/// ride with those that use them.
+bool leaves(const Value& v, const std::set<const Op*>& inside) {
+  if (is_remade(*v.def()) || is_constant_op(*v.def())) return is_yielded(v);
+  std::vector<const Op*> users;
+  add_users(v, users);
+  return std::any_of(users.begin(), users.end(),
+                     [&](const Op* op) { return inside.count(op) == 0; });
+}
+
+Ends ends_of(const std::vector<Op*>& ops) {
+  const std::set<const Op*> inside(ops.begin(), ops.end());
+  Ends ends;
+  for (const Op* op : ops) {
+    if (!is_constant_op(*op))
+      for (Value* operand : op->operands()) {
+        Value* const v = root(operand);
+        if (!rides_free(v) && (!v->def() || inside.count(v->def()) == 0) &&
+            std::find(ends.inputs.begin(), ends.inputs.end(), v) == ends.inputs.end())
+          ends.inputs.push_back(v);
+      }
+    for (const auto& r : op->results())
+      if (leaves(*r, inside)) ends.outputs.push_back(r.get());
+  }
+  return ends;
+}
+
 /// The cost of a piece of a context's code, given what is in it.
 class Costing {
  public:
   explicit Costing(const Op& context) : context_(context) {}
 
   ContextCost of(const std::vector<Op*>& ops) const {
-    const std::set<const Op*> inside(ops.begin(), ops.end());
-    std::vector<const Value*> inputs, outputs;
+    const auto [inputs, outputs] = ends_of(ops);
     std::map<const Value*, unsigned> last_use;
     ContextCost c;
-    const auto add = [](std::vector<const Value*>& list, const Value* v) {
-      if (std::find(list.begin(), list.end(), v) == list.end()) list.push_back(v);
-    };
     unsigned at = 0;
     for (const Op* op : ops) {
       ++at;
       if (is_constant_op(*op)) continue;
       c.stages += takes_stage(*op);
-      for (Value* operand : op->operands()) {
-        const Value* const v = root(operand);
-        last_use[v] = at;
-        if (!v->def() || (inside.count(v->def()) == 0 && !rides_free(v))) add(inputs, v);
-      }
-      for (const auto& r : op->results())
-        if (leaves(*r, inside)) add(outputs, r.get());
+      for (Value* operand : op->operands()) last_use[root(operand)] = at;
     }
     for (const Value* v : inputs) {
       if (v->type().kind == Kind::none) continue;
       ++(is_scalar(*v) ? c.scalar_inputs : c.vector_inputs);
     }
     for (const Value* v : outputs) {
+      if (rides_free(v)) continue;
       last_use[v] = at + 1;
       for (const LinkKind kind : kinds_of(*v))
         ++(kind == LinkKind::scalar ? c.scalar_outputs : c.vector_outputs);
@@ -165,16 +189,6 @@ class Costing {
   }
 
  private:
-  /// What is made anew leaves only as a result of the context; other pieces get its root.
-  static bool leaves(const Value& v, const std::set<const Op*>& inside) {
-    if (is_remade(*v.def())) return is_yielded(v);
-    std::vector<const Op*> users;
-    add_users(v, users);
-    return std::any_of(users.begin(), users.end(),
-                       [&](const Op* op) { return inside.count(op) == 0; });
-  }
-  friend void rebuild(Op& context, const std::vector<std::vector<Op*>>& pieces);
-
   bool is_scalar(const Value& v) const {
     return v.is_argument() && context_.operand(v.index())->type().scalar_link;
   }
@@ -210,18 +224,7 @@ void rebuild(Op& context, const std::vector<std::vector<Op*>>& pieces) {
     if (is_void(*v)) go = v;
 
   for (const std::vector<Op*>& ops : pieces) {
-    const std::set<const Op*> inside(ops.begin(), ops.end());
-    std::vector<Value*> inputs, outputs;
-    for (Op* op : ops) {
-      for (Value* operand : op->operands())
-        if (Value* const v = root(operand);
-            !is_constant_op(*op) && !rides_free(v) && (!v->def() || inside.count(v->def()) == 0) &&
-            std::find(inputs.begin(), inputs.end(), v) == inputs.end())
-          inputs.push_back(v);
-      for (const auto& r : op->results())
-        if (is_constant_op(*op) ? is_yielded(*r) : Costing::leaves(*r, inside))
-          outputs.push_back(r.get());
-    }
+    const auto [inputs, outputs] = ends_of(ops);
     std::vector<Value*> operands;
     for (Value* v : inputs) operands.push_back(streams.at(v));
     if (operands.empty()) operands.push_back(go);

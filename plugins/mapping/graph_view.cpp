@@ -46,6 +46,13 @@ Value* sram_of(const Op& op) {
   return nullptr;
 }
 
+AttrMap marks_of_place(const Op& op) {
+  AttrMap out;
+  for (const char* name : {"replicate", "copy", "role"})
+    if (const Attr* a = op.attr(name)) out.emplace(name, *a);
+  return out;
+}
+
 bool takes_stage(const Op& op) {
   if (op.is(arith_constant) || op.is(arith_extract) || op.is(arith_insert) ||
       op.is(mem_dram_size) || op.is(flow_yield))

@@ -28,6 +28,8 @@ unsigned forward_operands(const Op& op);
 bool is_constant_op(const Op& op);
 /// A context that only gives constants.
 bool is_constant(const Op& op);
+/// What says where a node belongs, for one that is made beside it: its region or copy, and role.
+AttrMap marks_of_place(const Op& op);
 /// The SRAM that a node accesses; null if none.
 Value* sram_of(const Op& op);
 

@@ -114,15 +114,12 @@ class Constants {
 
   Value* constant_context(Op& user, const Value& v, Value& go) {
     ++counts_.constants;
-    AttrMap attrs;
-    for (const char* name : {"replicate", "copy", "role"})
-      if (const Attr* a = user.attr(name)) attrs.emplace(name, *a);
     Builder b = Builder::before(user);
     Type type = v.type();
     type.size = go.type().size;
     Value* operands[] = {&go};
     Op* context = b.create(flow_context, std::span<Value* const>(operands),
-                           std::span<const Type>(&type, 1), std::move(attrs), 1);
+                           std::span<const Type>(&type, 1), marks_of_place(user), 1);
     Block& body = context->region().add_block();
     body.add_arg({go.type().element});
     Builder inner(body);
@@ -166,14 +163,11 @@ bool predicate_to_length(Op& bulk) {
   const unsigned last = bulk.num_operands() - 1;
   constexpr unsigned length = 5;
   Value* operands[] = {bulk.operand(last), bulk.operand(length)};
-  AttrMap attrs;
-  for (const char* name : {"replicate", "copy", "role"})
-    if (const Attr* a = bulk.attr(name)) attrs.emplace(name, *a);
   Builder b = Builder::before(bulk);
   Type type = bulk.operand(length)->type();
   type.element = Kind::i32;  // as which all lengths are taken
   Op* context = b.create(flow_context, std::span<Value* const>(operands),
-                         std::span<const Type>(&type, 1), std::move(attrs), 1);
+                         std::span<const Type>(&type, 1), marks_of_place(bulk), 1);
   Block& body = context->region().add_block();
   Value* pred = body.add_arg(type_i1);
   Value* valid = body.add_arg(bulk.operand(length)->type().element_type());

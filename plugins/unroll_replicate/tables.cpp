@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "mapping/graph_view.hpp"
 #include "revet/builder.hpp"
 
 namespace revet {
@@ -83,13 +84,10 @@ class Copier {
     const auto uses = done->uses();
     const std::vector<Use> waiting(uses.begin(), uses.end());
     Builder b = Builder::before(op);
-    AttrMap attrs;
-    for (const char* mark : {"replicate", "copy"})
-      if (const Attr* a = op.attr(mark)) attrs.emplace(mark, *a);
     Value* both[] = {done, made.result()};
     const Type type = done->type();
     Value* const joined = b.create(flow_void_join, std::span<Value* const>(both),
-                                   std::span<const Type>(&type, 1), std::move(attrs))
+                                   std::span<const Type>(&type, 1), mapping::marks_of_place(op))
                               ->result();
     for (const Use& use : waiting) use.op->set_operand(use.index, joined);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "revet/sim/dram_system.hpp"
+#include "shipped.hpp"
 
 namespace {
 
@@ -20,10 +21,7 @@ Machine machine_of() {
   m.address.coalescing = true;
   m.dram.channels = 32;
   m.dram.read_queue = m.dram.write_queue = 32;
-  m.dram.mapping.fields = {
-      {DramMapping::column, 1},     {DramMapping::channel, 5}, {DramMapping::pseudo_channel, 1},
-      {DramMapping::bank_group, 2}, {DramMapping::column, 4},  {DramMapping::bank, 2},
-      {DramMapping::row, 14}};
+  m.dram.mapping = test::shipped_mapping();
   return m;
 }
 

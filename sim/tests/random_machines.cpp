@@ -1,5 +1,6 @@
 // Machines and mappings for random graphs.
 #include "random_graphs.hpp"
+#include "shipped.hpp"
 
 namespace revet::sim::test {
 
@@ -22,10 +23,7 @@ Machine test_machine() {
   m.network.skid = 2;
   m.dram.channels = 32;
   m.dram.read_queue = m.dram.write_queue = 32;
-  m.dram.mapping.fields = {
-      {DramMapping::column, 1},     {DramMapping::channel, 5}, {DramMapping::pseudo_channel, 1},
-      {DramMapping::bank_group, 2}, {DramMapping::column, 4},  {DramMapping::bank, 2},
-      {DramMapping::row, 14}};
+  m.dram.mapping = shipped_mapping();
   return m;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "revet/sim/dram_system.hpp"
+#include "shipped.hpp"
 
 using namespace revet;
 using namespace revet::sim;
@@ -27,10 +28,7 @@ Machine machine_of() {
   m.dram.channels = 32;
   m.dram.read_queue = m.dram.write_queue = 32;
   m.dram.timing = {1, 14, 5, 2, 14, 12, 14, 34, 48, 2, 4, 4, 4, 15, 6, 8, 13, 16, 5, 160, 3900};
-  m.dram.mapping.fields = {
-      {DramMapping::column, 1},     {DramMapping::channel, 5}, {DramMapping::pseudo_channel, 1},
-      {DramMapping::bank_group, 2}, {DramMapping::column, 4},  {DramMapping::bank, 2},
-      {DramMapping::row, 14}};
+  m.dram.mapping = test::shipped_mapping();
   return m;
 }
 
